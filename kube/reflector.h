@@ -1,0 +1,102 @@
+// List and watch of one resource as a state machine: no thread, no sleep, no
+// socket. A driver (controller/watcher.h in production, the simulator in tests)
+// does what Next() says and reports back.
+//
+//   for (;;) {
+//     Reflector::Step step = reflector.Next(clock.Now());
+//     switch (step.kind) {
+//       case kList:  page = api.List(step.list); reflector.OnPage(page, now); ...
+//       case kWatch: status = api.Watch(step.watch, [&](bytes) {
+//                      return reflector.OnBytes(bytes, clock.Now()); }, cancel);
+//                    reflector.OnWatchEnd(status, now); ...
+//       case kWait:  clock.SleepFor(step.until - now); ...
+//     }
+//   }
+//
+// The protocol: page through a list with limit and continue (an expired continue
+// token lists anew), watch from its resourceVersion with bookmarks, resume from
+// the last one seen after a clean end or a break, list again on 410 (as HTTP
+// status and as ERROR event in a 200 stream), back off with full jitter on
+// errors (1 s first, 30 s cap; a success resets it).
+#ifndef OCI_BACKEND_DRAIN_KUBE_REFLECTOR_H_
+#define OCI_BACKEND_DRAIN_KUBE_REFLECTOR_H_
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/backoff.h"
+#include "base/random.h"
+#include "kube/kube_api.h"
+#include "kube/types.h"
+
+namespace kube {
+
+using Object = std::variant<Service, Ingress, IngressClass, EndpointSlice, PodMetadata, Workload,
+                            ReplicaSetMetadata>;
+
+// Receives what a reflector learns, on the driver's thread, in order.
+class ReflectorSink {
+ public:
+  virtual ~ReflectorSink() = default;
+  // A list begins: what is not seen until OnListEnd is gone.
+  virtual void OnListBegin() = 0;
+  virtual void OnListEnd() = 0;
+  // Added, changed, or listed.
+  virtual void OnObject(Object object) = 0;
+  virtual void OnDeleted(const ObjectKey& key, const std::string& uid) = 0;
+  // One object that cannot be decoded (its key if that much could be read, and
+  // why). It keeps its former state; the others go on.
+  virtual void OnBadObject(const ObjectKey& key, const absl::Status& why) = 0;
+};
+
+// Not thread-safe.
+class Reflector {
+ public:
+  // `sink` and `random` must outlive the reflector.
+  Reflector(Resource resource, std::string ns, ReflectorSink& sink, base::Random& random);
+
+  enum class StepKind { kList, kWatch, kWait };
+  struct Step {
+    StepKind kind = StepKind::kList;
+    ListRequest list;
+    WatchRequest watch;
+    absl::Time until;
+  };
+
+  Step Next(absl::Time now) const;
+
+  void OnPage(const absl::StatusOr<std::string>& page, absl::Time now);
+  // A non-OK answer means: end the watch (410, or a line over kMaxLineBytes).
+  absl::Status OnBytes(absl::string_view bytes, absl::Time now);
+  void OnWatchEnd(const absl::Status& status, absl::Time now);
+
+  // True once a whole list was read; stays true.
+  bool synced() const { return synced_; }
+  // The last time the server was heard (page, event, bookmark, clean end).
+  absl::Time last_heard() const { return last_heard_; }
+  // Why it is waiting; OK if it is not.
+  const absl::Status& last_error() const { return last_error_; }
+
+  // A watch line longer than this ends the watch with an error that names it;
+  // the next step is a new list.
+  static constexpr size_t kMaxLineBytes = 8 << 20;
+
+ private:
+  // (the implementer adds members)
+  Resource resource_;
+  std::string ns_;
+  ReflectorSink& sink_;
+  base::Random& random_;
+  bool synced_ = false;
+  absl::Time last_heard_ = absl::InfinitePast();
+  absl::Status last_error_;
+};
+
+}  // namespace kube
+
+#endif  // OCI_BACKEND_DRAIN_KUBE_REFLECTOR_H_
