@@ -29,12 +29,12 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 absl::string_view FindHeader(const Headers& headers, absl::string_view name);
 
 struct Request {
-  std::string method;  // "GET", "PUT", ...
+  std::string method = {};  // "GET", "PUT", ...
   // Path and query exactly as they go on the wire (already percent-encoded):
   // what is signed is what is sent.
-  std::string target;
-  Headers headers;  // without Host and Content-Length, which the transport adds
-  std::string body;
+  std::string target = {};
+  Headers headers = {};  // without Host and Content-Length, which the transport adds
+  std::string body = {};
   // For Send: from the first byte sent to the last byte received.
   // For Stream: the longest silence before the stream is given up.
   absl::Duration timeout = absl::Seconds(20);
@@ -44,8 +44,8 @@ struct Request {
 
 struct Response {
   int status = 0;
-  Headers headers;
-  std::string body;
+  Headers headers = {};
+  std::string body = {};
 };
 
 // Ends a Stream from another thread. Thread-safe; shared by both sides.
