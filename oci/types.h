@@ -17,7 +17,7 @@
 
 namespace oci {
 
-using Ocid = base::StrongString<struct OcidTag>;              // "ocid1.loadbalancer.oc1.iad.x"
+using Ocid = base::StrongString<struct OcidTag>;  // "ocid1.loadbalancer.oc1.iad.x"
 using WorkRequestId = base::StrongString<struct WorkRequestIdTag>;
 using BackendSetName = base::StrongString<struct BackendSetNameTag>;  // "bs_f151df96ee98ff0"
 using BackendName = base::StrongString<struct BackendNameTag>;        // "10.0.0.3:8080"
@@ -41,16 +41,21 @@ struct Backend {
   std::optional<int> max_connections;
   // The backend's JSON object as read, with every field it had.
   std::string document;
+  // Canonical JSON (sorted keys) of everything but name, drain and offline:
+  // equal text means equal settings.
+  std::string settings;
 };
 
 struct BackendSet {
   BackendSetName name;
   std::vector<Backend> backends;  // in the order of the document
   std::string policy;
-  std::string health_checker_protocol;  // "HTTP", "TCP"; empty if absent
+  std::string health_checker_protocol;   // "HTTP", "TCP"; empty if absent
   bool has_session_persistence = false;  // either of the two cookie configurations
   // The set's JSON object as read.
   std::string document;
+  // Canonical JSON (sorted keys) of everything but name and backends.
+  std::string settings;
 };
 
 struct LoadBalancer {

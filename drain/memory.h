@@ -1,0 +1,104 @@
+// What is carried from one pass to the next: the ledger, which survives a
+// restart, and the memory, which does not and need not.
+#ifndef OCI_BACKEND_DRAIN_DRAIN_MEMORY_H_
+#define OCI_BACKEND_DRAIN_DRAIN_MEMORY_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "oci/types.h"
+
+namespace drain {
+
+// A backend of a set: the key of everything below.
+struct BackendKey {
+  oci::BackendSetName set;
+  oci::BackendName backend;
+  friend bool operator==(const BackendKey&, const BackendKey&) = default;
+  friend auto operator<=>(const BackendKey&, const BackendKey&) = default;
+};
+
+// One drain, ours or an operator's. Only backends in the ledger are un-drained
+// by us, and never those of an operator.
+struct LedgerEntry {
+  std::string pod;      // name, for people
+  std::string pod_uid;  // the Pod that had the address; empty if it was never known
+  absl::Time since;     // when it was entered
+  // The moment of SIGKILL of that Pod; InfiniteFuture() if it has none.
+  absl::Time deadline = absl::InfiniteFuture();
+  // When its deletion was asked for; InfinitePast() if that was not seen.
+  absl::Time deleted_at = absl::InfinitePast();
+  bool offline = false;
+  bool confirmed = false;    // see "Confirmed" in docs/life_of_a_drain.md
+  bool by_operator = false;  // drained by somebody else while its Pod lived
+  friend bool operator==(const LedgerEntry&, const LedgerEntry&) = default;
+};
+
+using Ledger = std::map<BackendKey, LedgerEntry>;
+
+// Why a set is written. In the order of precedence.
+enum class WriteReason {
+  kUndrain,        // a live Pod's backend is drained by us
+  kDrain,          // a wave of drains is due
+  kBehindForeign,  // queued behind a foreign whole-set write
+  kReassert,       // somebody cleared drains that are in force
+  kRestore,        // our write behind a foreign one reverted it
+  kRegister,       // NIC is shut out by us and a published Pod waits
+  kNeighbour,      // membership of a Service without opt-in, P/backend-drain-carry: "all"
+};
+
+// A write of ours that was accepted and is not known to be finished.
+struct OwnWrite {
+  oci::WorkRequestId work_request;
+  oci::BackendSetName set;
+  WriteReason reason = WriteReason::kDrain;
+  absl::Time accepted_at;
+  // The set as it will be once applied; absent for UpdateBackend.
+  std::optional<oci::BackendSet> sent;
+  // Foreign work requests that were unfinished when it was accepted.
+  std::set<oci::WorkRequestId> behind;
+};
+
+// A Pod's address that this process saw published by the set's Service.
+struct KnownBackend {
+  std::string pod_uid;
+  bool seen_deleted = false;  // with a deletionTimestamp, or gone from the API
+};
+
+// A foreign change that a write of ours, queued behind it, takes back.
+struct Restoration {
+  oci::BackendSet foreign;  // the set as the foreign write left it
+};
+
+struct Memory {
+  // Flips that are due, and since when: the coalescing window counts from here.
+  std::map<BackendKey, absl::Time> due_since;
+  // First read that showed the backend in the set; InfinitePast() for those that
+  // the first read of this process had.
+  std::map<BackendKey, absl::Time> registered_at;
+  std::map<BackendKey, KnownBackend> known;
+  std::optional<OwnWrite> own_write;
+  absl::Time last_write = absl::InfinitePast();  // accepted, on this load balancer
+  // Foreign work requests answered by a write queued behind them, per set.
+  std::set<std::pair<oci::BackendSetName, oci::WorkRequestId>> answered;
+  std::map<oci::BackendSetName, Restoration> restorations;
+  // Pods whose drain somebody else set while they terminated: an ingress
+  // controller that drains by itself.
+  std::set<std::string> drained_by_others;
+  std::vector<absl::Duration> service_times;  // acceptance to finish of ours, newest last
+  std::map<BackendKey, absl::Time> health_asked_at;
+  // Backends whose registration was proven healthy once.
+  std::set<BackendKey> proven;
+  std::set<std::string> told;  // notices that are given once
+  bool first_read_done = false;
+  int waves = 0;  // groups of flips that fell due together, per set, summed
+};
+
+}  // namespace drain
+
+#endif  // OCI_BACKEND_DRAIN_DRAIN_MEMORY_H_
