@@ -20,7 +20,7 @@ enum class Resource {
   kIngresses,
   kIngressClasses,
   kEndpointSlices,
-  kPods,         // metadata only
+  kPods,  // metadata only
   kDeployments,
   kStatefulSets,
   kReplicaSets,  // metadata only
@@ -31,9 +31,9 @@ absl::string_view ResourceName(Resource resource);
 
 struct ListRequest {
   Resource resource = Resource::kServices;
-  std::string ns;                  // empty: all namespaces
+  std::string ns;  // empty: all namespaces
   int limit = 500;
-  std::string continue_token;      // empty: first page
+  std::string continue_token;  // empty: first page
 };
 
 struct WatchRequest {

@@ -22,8 +22,6 @@
 #define OCI_BACKEND_DRAIN_KUBE_REFLECTOR_H_
 
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,9 +33,6 @@
 #include "kube/types.h"
 
 namespace kube {
-
-using Object = std::variant<Service, Ingress, IngressClass, EndpointSlice, PodMetadata, Workload,
-                            ReplicaSetMetadata>;
 
 // Receives what a reflector learns, on the driver's thread, in order.
 class ReflectorSink {

@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
 namespace kube {
@@ -37,10 +39,13 @@ struct ObjectReference {
   friend auto operator<=>(const ObjectReference&, const ObjectReference&) = default;
 };
 
-// Annotations whose key starts with "oci-native-ingress.oraclecloud.com/" or is
-// "ingressclass.kubernetes.io/is-default-class"; all others are dropped on
-// decoding. A value that is not a string (refused by a real server) fails the
-// decoding of that one object.
+inline constexpr absl::string_view kAnnotationPrefix = "oci-native-ingress.oraclecloud.com/";
+inline constexpr absl::string_view kDefaultClassAnnotation =
+    "ingressclass.kubernetes.io/is-default-class";
+
+// Annotations whose key starts with kAnnotationPrefix or is kDefaultClassAnnotation;
+// all others are dropped on decoding. A value that is not a string (refused by a real server) fails
+// the decoding of that one object.
 using Annotations = std::map<std::string, std::string>;
 
 struct ServicePort {
@@ -74,7 +79,7 @@ struct Ingress {
   std::optional<IngressBackend> default_backend;
   std::vector<IngressBackend> paths;  // service backends of HTTP paths, in order
   bool deleting = false;
-  // Hash of spec and annotations: tells a change from a status update.
+  // Hash of spec, annotations and deleting: tells a change from a status update.
   uint64_t content_hash = 0;
 };
 
@@ -151,9 +156,12 @@ struct Workload {
   ObjectKey key;
   std::string uid;
   int replicas = 1;
-  int max_unavailable = 0;  // resolved to Pods (percentages rounded down, as Kubernetes does)
-  int max_surge = 0;        // resolved to Pods (percentages rounded up)
-  bool recreate = false;    // Deployment strategy Recreate
+  // Resolved to Pods as Kubernetes does: percentages of max_unavailable rounded
+  // down, of max_surge up; a Deployment with both zero gets max_unavailable 1, a
+  // StatefulSet at least 1. Both are 0 with strategy Recreate.
+  int max_unavailable = 0;
+  int max_surge = 0;
+  bool recreate = false;  // Deployment strategy Recreate
   bool deleting = false;
 };
 
@@ -163,6 +171,10 @@ struct ReplicaSetMetadata {
   std::string uid;
   std::optional<OwnerReference> controller;
 };
+
+// One object of a watched resource.
+using Object = std::variant<Service, Ingress, IngressClass, EndpointSlice, PodMetadata, Workload,
+                            ReplicaSetMetadata>;
 
 // Core v1 Endpoints, from a live GET: what NIC itself reads.
 struct EndpointsAddress {

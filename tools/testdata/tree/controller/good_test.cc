@@ -1,4 +1,0 @@
-#include <mutex>
-
-#include "drain/plan.h"
-#include "sim/world.h"
