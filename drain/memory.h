@@ -73,6 +73,7 @@ struct KnownBackend {
 // A foreign change that a write of ours, queued behind it, takes back.
 struct Restoration {
   oci::BackendSet foreign;  // the set as the foreign write left it
+  oci::BackendSet sent;     // what our write behind it made of it
 };
 
 struct Memory {
@@ -84,12 +85,25 @@ struct Memory {
   std::map<BackendKey, KnownBackend> known;
   std::optional<OwnWrite> own_write;
   absl::Time last_write = absl::InfinitePast();  // accepted, on this load balancer
+  absl::Time last_burst = absl::InfinitePast();  // its first accepted write
+  // Sets of the running burst that are still to be written.
+  std::set<oci::BackendSetName> burst_sets;
+  // Published addresses that a set lacks, or that left publication and are still
+  // in it, and since when.
+  std::map<BackendKey, absl::Time> pending_since;
+  // Drains that belong to a wave that was counted, and those that an accepted
+  // write carried; the value is the Pod's UID.
+  std::map<BackendKey, std::string> in_wave;
+  std::map<BackendKey, std::string> carried;
+  // Single flips sent beside foreign work requests of unknown content.
+  int beside_foreign = 0;
   // Foreign work requests answered by a write queued behind them, per set.
   std::set<std::pair<oci::BackendSetName, oci::WorkRequestId>> answered;
   std::map<oci::BackendSetName, Restoration> restorations;
   // Pods whose drain somebody else set while they terminated: an ingress
   // controller that drains by itself.
   std::set<std::string> drained_by_others;
+  std::set<BackendKey> last_drained;          // drain=true in the last read
   std::vector<absl::Duration> service_times;  // acceptance to finish of ours, newest last
   std::map<BackendKey, absl::Time> health_asked_at;
   // Backends whose registration was proven healthy once.

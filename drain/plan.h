@@ -66,7 +66,6 @@ enum class Hold {
   kOtherSetFirst,    // another set's write is more urgent
   kBackoff,          // after an error, or the rate limit
   kBrake,
-  kLedger,     // the ledger is being retried
   kStandDown,  // the ingress controller drains by itself
   kNotActive,  // the load balancer is not ACTIVE
   kPaused,
@@ -106,8 +105,10 @@ struct Write {
   oci::BackendSetChange change;
   std::vector<Flip> flips;  // those of `change`, and drains of its additions
   oci::Etag etag;
-  bool new_wave = false;  // carries drains that no accepted write carried before
+  bool carries_wave = false;  // carries drains that no accepted write carried before
   std::set<oci::WorkRequestId> behind;
+  // Other sets whose flips are due now: the rest of this burst.
+  std::set<oci::BackendSetName> burst;
 };
 
 // What people are to be told. Text is made by Describe (explain.h) only.

@@ -1,0 +1,216 @@
+#include "drain/build.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "drain/membership.h"
+
+namespace drain {
+namespace {
+
+Flip FlipOf(const SetDraft& set, const oci::BackendName& backend, bool drain,
+            const Verdict& verdict) {
+  Flip flip;
+  flip.key = set.Key(backend);
+  flip.drain = drain;
+  flip.pod = verdict.endpoint->pod.name;
+  flip.pod_uid = verdict.endpoint->uid;
+  flip.deadline = verdict.deadline;
+  flip.deleted_at = verdict.deleted_at;
+  return flip;
+}
+
+// A drain is in the ledger before it is written.
+void Enter(Draft& draft, const Flip& flip) {
+  if (!flip.drain) return;
+  LedgerEntry& entry = draft.plan.ledger[flip.key];
+  if (entry.pod_uid != flip.pod_uid || entry.pod.empty()) {
+    entry = LedgerEntry();
+    entry.since = draft.in.now;
+  }
+  entry.pod = flip.pod;
+  entry.pod_uid = flip.pod_uid;
+  entry.deadline = flip.deadline;
+  entry.deleted_at = flip.deleted_at;
+  entry.confirmed = false;
+  entry.by_operator = false;
+}
+
+// Counts the wave that the write's new drains make, once.
+void CountWave(Draft& draft, Write& write) {
+  Memory& memory = draft.plan.memory;
+  bool new_wave = false;
+  for (const Flip& flip : write.flips) {
+    if (!flip.drain) continue;
+    const auto carried = memory.carried.find(flip.key);
+    if (carried != memory.carried.end() && carried->second == flip.pod_uid) continue;
+    write.carries_wave = true;
+    std::string& counted = memory.in_wave[flip.key];
+    new_wave = new_wave || counted != flip.pod_uid;
+    counted = flip.pod_uid;
+  }
+  if (new_wave) ++memory.waves;
+}
+
+void Commit(Draft& draft, Write write) {
+  for (const Flip& flip : write.flips) Enter(draft, flip);
+  CountWave(draft, write);
+  for (const oci::WorkRequest* work_request : draft.foreign) {
+    write.behind.insert(work_request->id);
+  }
+  for (const SetDraft& other : draft.sets) {
+    if (other.input->name == write.set) continue;
+    const bool due = std::any_of(other.wanted.begin(), other.wanted.end(), [](const Wanted& w) {
+      return w.hold == Hold::kNone || w.hold == Hold::kCoalescing;
+    });
+    if (due) write.burst.insert(other.input->name);
+  }
+  write.etag = draft.in.read->etag;
+  draft.plan.write = std::move(write);
+}
+
+// The look is asked for once; if it failed, there is no write in this pass.
+bool HaveFreshLook(Draft& draft) {
+  if (draft.FreshLook()) return true;
+  if (!draft.in.read_failed && !draft.in.work_requests_failed) {
+    draft.plan.questions.read = true;
+    draft.plan.questions.work_requests = true;
+  }
+  return false;
+}
+
+// Flags of our Services' backends as they are now, on top of a foreign version.
+void KeepFlags(const Draft& draft, const SetDraft& set, Write& write) {
+  for (const oci::Backend& backend : write.base.backends) {
+    const oci::Backend* read = FindBackend(*set.read, backend.name);
+    if (read == nullptr || !IsOurs(draft, set, backend.name)) continue;
+    if (read->drain == backend.drain && read->offline == backend.offline) continue;
+    write.change.flips[backend.name] = {read->drain, read->offline};
+  }
+}
+
+void AddFlips(const SetDraft& set, Write& write) {
+  for (const Wanted& wanted : set.wanted) {
+    if (wanted.hold != Hold::kNone) continue;
+    const oci::Backend* base = FindBackend(write.base, wanted.backend->name);
+    if (base == nullptr) continue;
+    write.flips.push_back(FlipOf(set, wanted.backend->name, wanted.drain, wanted.verdict));
+    if (base->drain == wanted.drain) {
+      write.change.flips.erase(base->name);
+    } else {
+      write.change.flips[base->name] = {wanted.drain, wanted.drain && base->offline};
+    }
+  }
+}
+
+// False: the brake forbids the write.
+bool AddMembership(Draft& draft, const SetDraft& set, Write& write) {
+  MembershipChange membership = ChangeOf(draft, set, write.base);
+  if (membership.empty_endpoints && !set.pending_removal.empty()) {
+    TellBrake(draft, set, static_cast<int>(set.pending_removal.size()));
+  }
+  const int size = static_cast<int>(write.base.backends.size());
+  const int unproven = membership.unproven_removals;
+  if (size >= kBrakeFrom && unproven * 100 > draft.in.options.brake_percent * size) {
+    TellBrake(draft, set, unproven);
+    return false;
+  }
+  for (const oci::BackendName& name : membership.removals) {
+    write.change.flips.erase(name);
+    std::erase_if(write.flips, [&](const Flip& flip) { return flip.key.backend == name; });
+  }
+  for (const oci::Backend& added : membership.additions) {
+    if (!added.drain) continue;
+    write.flips.push_back(FlipOf(set, added.name, true, set.verdicts.at(added.name)));
+  }
+  if (membership.without_slot > 0) {
+    Notice notice;
+    notice.kind = NoticeKind::kAdditionsWaitForSlots;
+    notice.regarding = set.input->service;
+    notice.key.set = set.input->name;
+    notice.count = membership.without_slot;
+    draft.TellOnce(absl::StrCat("slots|", set.input->name.value()), std::move(notice));
+  }
+  write.change.additions = std::move(membership.additions);
+  write.change.removals = std::move(membership.removals);
+  return true;
+}
+
+bool WantsMembership(const Draft& draft, const SetDraft& set) {
+  return draft.in.options.carry_membership && set.input->has_membership;
+}
+
+}  // namespace
+
+void TellBrake(Draft& draft, const SetDraft& set, int count) {
+  Notice notice;
+  notice.kind = NoticeKind::kDrainBrakeEngaged;
+  notice.regarding = set.input->service;
+  notice.key.set = set.input->name;
+  notice.count = count;
+  draft.TellOnce(absl::StrCat("brake|", set.input->name.value()), std::move(notice));
+}
+
+bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason) {
+  const auto due = [](const Wanted& w) { return w.hold == Hold::kNone; };
+  const auto first =
+      std::min_element(set.wanted.begin(), set.wanted.end(), [&](const Wanted& a, const Wanted& b) {
+        if (due(a) != due(b)) return due(a);
+        if (a.drain != b.drain) return !a.drain;
+        return a.end < b.end;
+      });
+  if (first == set.wanted.end() || !due(*first)) return false;
+  // Without a look at work requests ever, one could be running that we know nothing of.
+  if (!draft.in.work_requests.has_value() && !HaveFreshLook(draft)) return true;
+  Write write;
+  write.set = set.input->name;
+  write.reason = reason;
+  write.base = *set.read;
+  write.change.flips[first->backend->name] = {first->drain,
+                                              first->drain && first->backend->offline};
+  write.flips.push_back(FlipOf(set, first->backend->name, first->drain, first->verdict));
+  for (Wanted& wanted : set.wanted) {
+    if (&wanted != &*first && due(wanted)) wanted.hold = Hold::kWriteInFlight;
+  }
+  Commit(draft, std::move(write));
+  return true;
+}
+
+bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
+  if (!HaveFreshLook(draft)) {
+    draft.LookBy(draft.in.now + draft.in.options.work_request_poll);
+    return true;
+  }
+  if (WantsMembership(draft, set) && !set.input->membership.has_value()) {
+    draft.plan.questions.memberships.insert(set.input->service.key);
+    return true;
+  }
+  Write write;
+  write.set = set.input->name;
+  write.reason = reason;
+  write.whole_set = true;
+  const auto restoration = draft.plan.memory.restorations.find(write.set);
+  const bool restores =
+      reason == WriteReason::kRestore && restoration != draft.plan.memory.restorations.end();
+  write.base = restores ? restoration->second.foreign : *set.read;
+  if (restores) KeepFlags(draft, set, write);
+  AddFlips(set, write);
+  if (!AddMembership(draft, set, write)) return false;
+  const bool must = restores || reason == WriteReason::kBehindForeign;
+  if (write.change.empty() && !must) {
+    // The watch is ahead of core Endpoints: NIC does not want it yet either.
+    draft.LookBy(draft.in.now + draft.in.options.lookup_retry);
+    return false;
+  }
+  if (restores) {
+    Notice notice;
+    notice.kind = NoticeKind::kForeignChangeRestored;
+    notice.regarding = set.input->service;
+    notice.key.set = set.input->name;
+    draft.TellOnce(absl::StrCat("restored|", set.input->name.value()), std::move(notice));
+  }
+  Commit(draft, std::move(write));
+  return true;
+}
+
+}  // namespace drain

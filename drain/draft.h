@@ -1,0 +1,93 @@
+// A plan in the making: what the steps of MakePlan hand to each other. Private
+// to drain/.
+#ifndef OCI_BACKEND_DRAIN_DRAIN_DRAFT_H_
+#define OCI_BACKEND_DRAIN_DRAIN_DRAFT_H_
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "drain/input.h"
+#include "drain/judge.h"
+#include "drain/plan.h"
+
+namespace drain {
+
+// A flip of a flag that the rule wants and the read does not show.
+struct Wanted {
+  const oci::Backend* backend = nullptr;  // as read
+  bool drain = true;
+  Verdict verdict;
+  std::string pod;
+  std::string pod_uid;
+  absl::Time end = absl::InfiniteFuture();  // when the process is expected to end
+  bool again = false;  // an accepted write carried it before: somebody cleared it
+  Hold hold = Hold::kNone;
+  absl::Time until = absl::InfiniteFuture();
+};
+
+struct SetDraft {
+  const SetInput* input = nullptr;
+  const oci::BackendSet* read = nullptr;  // null: the load balancer has no such set
+  // The drain rule applies: opted in, publishing, not contested.
+  bool ruled = false;
+  std::map<oci::BackendName, Verdict> verdicts;
+  std::vector<Wanted> wanted;
+  // Drains of ours that hold or should hold: terminating, not long past deadline.
+  bool in_force = false;
+  // What NIC wants to add to the set and to take out of it, by the watch.
+  std::set<oci::BackendName> pending_add;
+  std::set<oci::BackendName> pending_removal;
+  bool pending_routable = false;  // one of pending_removal is undrained
+
+  BackendKey Key(const oci::BackendName& backend) const { return {input->name, backend}; }
+  bool pending() const { return !pending_add.empty() || !pending_removal.empty(); }
+};
+
+struct Draft {
+  explicit Draft(const Input& input) : in(input) {
+    plan.ledger = input.ledger;
+    plan.memory = input.memory;
+  }
+
+  const Input& in;
+  Plan plan;
+  std::vector<SetDraft> sets;
+  bool settled = false;     // a write of ours was found finished in this pass
+  bool unsettled = false;   // the ledger waits for a quiet look to be brought in line
+  bool stand_down = false;  // the ingress controller drains by itself
+  std::vector<const oci::WorkRequest*> foreign;  // unfinished, can touch backends
+  bool foreign_membership = false;               // all of them are NIC's membership writes
+
+  void LookBy(absl::Time time) { plan.next_look = std::min(plan.next_look, time); }
+
+  // Given once, until a pass finds the condition gone.
+  void TellOnce(const std::string& key, Notice notice) {
+    raised.insert(key);
+    if (in.memory.told.count(key) == 0) plan.notices.push_back(std::move(notice));
+  }
+  std::set<std::string> raised;
+
+  // Both were answered in this pass, in the order that proves that what was
+  // accepted before is in what was read.
+  bool FreshLook() const {
+    return in.read.has_value() && in.read->this_pass && in.work_requests.has_value() &&
+           in.work_requests->this_pass;
+  }
+};
+
+// A set smaller than this has no brake: half of it is one backend.
+inline constexpr int kBrakeFrom = 4;
+
+const oci::Backend* FindBackend(const oci::BackendSet& set, const oci::BackendName& name);
+
+// p99 from acceptance to finish, queueing included, as measured on this load
+// balancer; 20 s (a queued and a running work request) before the first one.
+absl::Duration WorkRequestP99(const Memory& memory);
+
+}  // namespace drain
+
+#endif  // OCI_BACKEND_DRAIN_DRAIN_DRAFT_H_

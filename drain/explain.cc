@@ -1,0 +1,398 @@
+#include "drain/explain.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace drain {
+namespace {
+
+// "in 45s", "3s ago": relative, so that two runs of one case read the same.
+std::string Relative(absl::Time time, absl::Time now) {
+  if (time == absl::InfiniteFuture()) return "never";
+  if (time == absl::InfinitePast()) return "since ever";
+  if (time >= now) return absl::StrCat("in ", absl::FormatDuration(time - now));
+  return absl::StrCat(absl::FormatDuration(now - time), " ago");
+}
+
+absl::string_view Sentence(Rule rule) {
+  switch (rule) {
+    case Rule::kNotOurs:
+      return "no endpoint has this address: not ours";
+    case Rule::kLive:
+      return "its Pod is live";
+    case Rule::kTerminating:
+      return "its Pod is terminating";
+    case Rule::kSliceTerminating:
+      return "the endpoint slice says terminating and its Pod is not cached";
+    case Rule::kPodGone:
+      return "its Pod is gone";
+    case Rule::kPodReplaced:
+      return "the Pod's name belongs to another Pod with another address";
+    case Rule::kAddressReused:
+      return "another Pod of this name has this address: flag kept, looked at again";
+    case Rule::kLookupFailed:
+      return "its Pod could not be looked up: flag kept, looked at again";
+    case Rule::kLeaving:
+      return "its Pod is leaving (Failed or DisruptionTarget)";
+    case Rule::kPortMismatch:
+      return "its address is a Pod's but no endpoint slice has the port: untouched";
+  }
+  return "unknown";
+}
+
+absl::string_view Sentence(Hold hold) {
+  switch (hold) {
+    case Hold::kNone:
+      return "";
+    case Hold::kCoalescing:
+      return "waits for others that fall due";
+    case Hold::kLastServing:
+      return "last serving backend of its workload, waits for a healthy replacement";
+    case Hold::kServingFloor:
+      return "still serves, waits for healthy replacements";
+    case Hold::kWriteInFlight:
+      return "waits for the write in flight";
+    case Hold::kForeignInFlight:
+      return "waits for a foreign work request";
+    case Hold::kNeighbours:
+      return "waits so that the ingress controller can serve other Services";
+    case Hold::kOtherSetFirst:
+      return "another backend set is written first";
+    case Hold::kBackoff:
+      return "waits after an error or for the rate limit";
+    case Hold::kBrake:
+      return "drain brake engaged";
+    case Hold::kStandDown:
+      return "the ingress controller drains by itself";
+    case Hold::kNotActive:
+      return "the load balancer is not ACTIVE";
+    case Hold::kPaused:
+      return "paused";
+  }
+  return "unknown";
+}
+
+std::string ExplainDecision(const Decision& decision, absl::Time now) {
+  std::string line = absl::StrCat("  ", decision.key.backend.value());
+  if (!decision.pod.name.empty()) absl::StrAppend(&line, " ", decision.pod.ToString());
+  absl::StrAppend(&line, decision.in_set ? (decision.drained ? " [drained]" : " [routable]")
+                                         : " [not in the set]");
+  absl::StrAppend(&line, ": ", Sentence(decision.rule));
+  if (decision.deadline != absl::InfiniteFuture()) {
+    absl::StrAppend(&line, " (SIGKILL ", Relative(decision.deadline, now), ")");
+  }
+  if (decision.in_set && decision.want_drained != decision.drained) {
+    absl::StrAppend(&line, " -> ", decision.want_drained ? "drain" : "un-drain");
+  }
+  if (decision.hold != Hold::kNone) {
+    absl::StrAppend(&line, "; ", Sentence(decision.hold));
+    if (decision.until != absl::InfiniteFuture()) {
+      absl::StrAppend(&line, ", until ", Relative(decision.until, now));
+    }
+  }
+  return absl::StrCat(line, "\n");
+}
+
+std::string ExplainQuestions(const Questions& questions) {
+  std::string text;
+  if (questions.own_work_request) absl::StrAppend(&text, "ask: our work request\n");
+  if (questions.work_requests) absl::StrAppend(&text, "ask: work requests\n");
+  if (questions.read) absl::StrAppend(&text, "ask: load balancer\n");
+  for (const auto& pod : questions.pods) absl::StrAppend(&text, "ask: Pod ", pod.ToString(), "\n");
+  for (const auto& service : questions.memberships) {
+    absl::StrAppend(&text, "ask: Endpoints ", service.ToString(), "\n");
+  }
+  for (const auto& key : questions.health) {
+    absl::StrAppend(&text, "ask: health of ", key.backend.value(), " in ", key.set.value(), "\n");
+  }
+  return text;
+}
+
+std::string ExplainWrite(const Write& write, absl::Time now) {
+  std::string text = absl::StrCat("write ", write.set.value(), ": ",
+                                  write.whole_set ? "UpdateBackendSet" : "UpdateBackend", ", ",
+                                  Name(write.reason), ", if-match ", write.etag.value(), "\n");
+  for (const auto& [name, flags] : write.change.flips) {
+    absl::StrAppend(&text, "  ", name.value(), " drain=", flags.drain ? "true" : "false",
+                    flags.offline ? " offline=true" : "", "\n");
+  }
+  for (const oci::Backend& backend : write.change.additions) {
+    absl::StrAppend(&text, "  add ", backend.name.value(), backend.drain ? " drain=true" : "",
+                    "\n");
+  }
+  for (const oci::BackendName& name : write.change.removals) {
+    absl::StrAppend(&text, "  leave out ", name.value(), "\n");
+  }
+  for (const oci::WorkRequestId& id : write.behind) {
+    absl::StrAppend(&text, "  behind ", id.value(), "\n");
+  }
+  for (const Flip& flip : write.flips) {
+    if (flip.deadline == absl::InfiniteFuture()) continue;
+    absl::StrAppend(&text, "  ", flip.pod, " ends ", Relative(flip.deadline, now), "\n");
+  }
+  return text;
+}
+
+std::string ExplainLedger(const Ledger& before, const Ledger& after) {
+  std::string text;
+  for (const auto& [key, entry] : after) {
+    const auto old = before.find(key);
+    if (old != before.end() && old->second == entry) continue;
+    absl::StrAppend(&text, "ledger ", key.set.value(), " ", key.backend.value(), ": Pod ",
+                    entry.pod, entry.by_operator ? ", by an operator" : "",
+                    entry.confirmed ? ", confirmed" : "", "\n");
+  }
+  for (const auto& [key, entry] : before) {
+    if (after.count(key) == 0) {
+      absl::StrAppend(&text, "ledger ", key.set.value(), " ", key.backend.value(), ": closed\n");
+    }
+  }
+  return text;
+}
+
+std::string Where(const Notice& notice, const oci::Ocid& load_balancer) {
+  std::string text;
+  if (!notice.key.backend.empty()) {
+    absl::StrAppend(&text, "backend ", notice.key.backend.value(), " of ");
+  }
+  if (!notice.key.set.empty()) {
+    absl::StrAppend(&text, "backend set ", notice.key.set.value(), " of ");
+  }
+  return absl::StrCat(text, "load balancer ", load_balancer.value());
+}
+
+}  // namespace
+
+absl::string_view Name(Rule rule) {
+  switch (rule) {
+    case Rule::kNotOurs:
+      return "not_ours";
+    case Rule::kLive:
+      return "live";
+    case Rule::kTerminating:
+      return "terminating";
+    case Rule::kSliceTerminating:
+      return "slice_terminating";
+    case Rule::kPodGone:
+      return "pod_gone";
+    case Rule::kPodReplaced:
+      return "pod_replaced";
+    case Rule::kAddressReused:
+      return "address_reused";
+    case Rule::kLookupFailed:
+      return "lookup_failed";
+    case Rule::kLeaving:
+      return "leaving";
+    case Rule::kPortMismatch:
+      return "port_mismatch";
+  }
+  return "unknown";
+}
+
+absl::string_view Name(Hold hold) {
+  switch (hold) {
+    case Hold::kNone:
+      return "none";
+    case Hold::kCoalescing:
+      return "coalescing";
+    case Hold::kLastServing:
+      return "last_serving";
+    case Hold::kServingFloor:
+      return "serving_floor";
+    case Hold::kWriteInFlight:
+      return "write_in_flight";
+    case Hold::kForeignInFlight:
+      return "foreign_in_flight";
+    case Hold::kNeighbours:
+      return "neighbours";
+    case Hold::kOtherSetFirst:
+      return "other_set_first";
+    case Hold::kBackoff:
+      return "backoff";
+    case Hold::kBrake:
+      return "brake";
+    case Hold::kStandDown:
+      return "stand_down";
+    case Hold::kNotActive:
+      return "not_active";
+    case Hold::kPaused:
+      return "paused";
+  }
+  return "unknown";
+}
+
+absl::string_view Name(WriteReason reason) {
+  switch (reason) {
+    case WriteReason::kUndrain:
+      return "undrain";
+    case WriteReason::kDrain:
+      return "drain";
+    case WriteReason::kBehindForeign:
+      return "behind_foreign";
+    case WriteReason::kReassert:
+      return "reassert";
+    case WriteReason::kRestore:
+      return "restore";
+    case WriteReason::kRegister:
+      return "register";
+    case WriteReason::kNeighbour:
+      return "neighbour";
+  }
+  return "unknown";
+}
+
+absl::string_view ReasonOf(NoticeKind kind) {
+  switch (kind) {
+    case NoticeKind::kBackendDrained:
+      return "BackendDrained";
+    case NoticeKind::kDrainDeadlineMissed:
+      return "DrainDeadlineMissed";
+    case NoticeKind::kWorkRequestFailed:
+      return "WorkRequestFailed";
+    case NoticeKind::kServiceNotPublishingTerminatingPods:
+      return "ServiceNotPublishingTerminatingPods";
+    case NoticeKind::kBackendSetContested:
+      return "BackendSetContested";
+    case NoticeKind::kBackendSetMissing:
+      return "BackendSetMissing";
+    case NoticeKind::kPortMismatch:
+      return "PortMismatch";
+    case NoticeKind::kNodeBackendsNotDrained:
+      return "NodeBackendsNotDrained";
+    case NoticeKind::kDrainBrakeEngaged:
+      return "DrainBrakeEngaged";
+    case NoticeKind::kSharedLoadBalancerDelaysOthers:
+      return "SharedLoadBalancerDelaysOthers";
+    case NoticeKind::kForeignChangeRestored:
+      return "ForeignChangeRestored";
+    case NoticeKind::kIngressControllerDrains:
+      return "IngressControllerDrains";
+    case NoticeKind::kLedgerUnavailable:
+      return "LedgerUnavailable";
+    case NoticeKind::kLoadBalancerNotActive:
+      return "LoadBalancerNotActive";
+    case NoticeKind::kHealthCheckCannotSeeReadiness:
+      return "HealthCheckCannotSeeReadiness";
+    case NoticeKind::kAdditionsWaitForSlots:
+      return "AdditionsWaitForSlots";
+  }
+  return "Unknown";
+}
+
+bool IsWarning(NoticeKind kind) {
+  return kind != NoticeKind::kBackendDrained && kind != NoticeKind::kForeignChangeRestored &&
+         kind != NoticeKind::kIngressControllerDrains;
+}
+
+std::string Describe(const Notice& notice, const oci::Ocid& load_balancer) {
+  const std::string where = Where(notice, load_balancer);
+  const std::string took = absl::FormatDuration(absl::Trunc(notice.took, absl::Milliseconds(100)));
+  switch (notice.kind) {
+    case NoticeKind::kBackendDrained:
+      return absl::StrCat("Pod ", notice.pod, ": ", where, " is drained, ", took,
+                          " after the Pod's deletion");
+    case NoticeKind::kDrainDeadlineMissed:
+      return absl::StrCat("Pod ", notice.pod, ": ", where,
+                          " was not confirmed drained when the Pod's grace period ended; raise "
+                          "terminationGracePeriodSeconds above the drain latency seen here");
+    case NoticeKind::kWorkRequestFailed:
+      return absl::StrCat("A work request on ", where, " failed and is planned again: \"",
+                          notice.detail, "\"");
+    case NoticeKind::kServiceNotPublishingTerminatingPods:
+      return absl::StrCat(
+          "Not drained: the Service does not publish terminating Pods, so the "
+          "ingress controller takes them out at once; set "
+          "spec.publishNotReadyAddresses: true on a Service used by the Ingress "
+          "only (",
+          where, ")");
+    case NoticeKind::kBackendSetContested:
+      return absl::StrCat("Not drained: several Services map to ", where,
+                          "; give the Service another name or port");
+    case NoticeKind::kBackendSetMissing:
+      return absl::StrCat("Not drained: there is no ", where,
+                          " yet; it is drained once the ingress controller has made it");
+    case NoticeKind::kPortMismatch:
+      return absl::StrCat("Untouched: ", where,
+                          " has a Pod's address but a port that no endpoint "
+                          "slice has; use the same number for a named port in all Pods");
+    case NoticeKind::kNodeBackendsNotDrained:
+      return absl::StrCat("Not drained: the backends of ", where,
+                          " are nodes, not Pods; draining "
+                          "needs VCN-native Pod networking");
+    case NoticeKind::kDrainBrakeEngaged:
+      return absl::StrCat("Nothing was written to ", where, " beyond proven drains: ", notice.count,
+                          " of its backends would go without a Pod deletion that proves it; check "
+                          "the Service's selector and the API server, or raise "
+                          "--drain_brake_percent");
+    case NoticeKind::kSharedLoadBalancerDelaysOthers:
+      return absl::StrCat("Drains on ", where, " delay the ingress controller's updates for ",
+                          notice.detail,
+                          " by up to 70 s a burst; annotate those Services too, or "
+                          "set backend-drain-carry: \"all\" on the IngressClass");
+    case NoticeKind::kForeignChangeRestored:
+      return absl::StrCat("A change that somebody else made to ", where,
+                          " was overtaken by a drain queued behind it and is written back");
+    case NoticeKind::kIngressControllerDrains:
+      return absl::StrCat("The ingress controller of ", where,
+                          " drains by itself: its flags are "
+                          "left alone, membership and acknowledgement go on");
+    case NoticeKind::kLedgerUnavailable:
+      return absl::StrCat("The record of drains on ", where,
+                          " cannot be written to its ConfigMap; "
+                          "drains go on and are recorded later; check the rights on configmaps");
+    case NoticeKind::kLoadBalancerNotActive:
+      return absl::StrCat("Nothing is written: ", where, " is ", notice.detail, ", not ACTIVE");
+    case NoticeKind::kHealthCheckCannotSeeReadiness:
+      return absl::StrCat("The TCP health check of ", where,
+                          " cannot see that a Pod is not ready; "
+                          "set the Ingress annotations healthcheck-protocol: HTTP and "
+                          "healthcheck-path to the readiness endpoint");
+    case NoticeKind::kAdditionsWaitForSlots:
+      return absl::StrCat(notice.count, " Pods wait to be added to ", where,
+                          ": its limit of backends is reached; lower replicas or maxSurge");
+  }
+  return where;
+}
+
+std::string Summary(const Plan& plan) {
+  if (!plan.write.has_value()) return "no write";
+  const Write& write = *plan.write;
+  const auto drains = std::count_if(write.flips.begin(), write.flips.end(),
+                                    [](const Flip& flip) { return flip.drain; });
+  return absl::StrCat("write ", write.set.value(), " ", Name(write.reason), " ",
+                      write.whole_set ? "UpdateBackendSet" : "UpdateBackend", ": ", drains,
+                      " drains, ", static_cast<long>(write.flips.size()) - drains, " un-drains, ",
+                      write.change.additions.size(), " additions, ", write.change.removals.size(),
+                      " left out");
+}
+
+std::string Explain(const Input& input, const Plan& plan) {
+  std::string text = absl::StrCat("load balancer ", input.load_balancer.value(),
+                                  input.paused ? " (paused)" : "", "\n");
+  absl::StrAppend(&text, ExplainQuestions(plan.questions));
+  oci::BackendSetName set;
+  for (const Decision& decision : plan.decisions) {
+    if (decision.key.set != set) absl::StrAppend(&text, "set ", decision.key.set.value(), "\n");
+    set = decision.key.set;
+    absl::StrAppend(&text, ExplainDecision(decision, input.now));
+  }
+  if (plan.write.has_value()) {
+    absl::StrAppend(&text, ExplainWrite(*plan.write, input.now));
+  } else if (plan.questions.empty()) {
+    absl::StrAppend(&text, "no write\n");
+  }
+  absl::StrAppend(&text, ExplainLedger(input.ledger, plan.ledger));
+  for (const Notice& notice : plan.notices) {
+    absl::StrAppend(&text, IsWarning(notice.kind) ? "warning " : "normal ", ReasonOf(notice.kind),
+                    ": ", Describe(notice, input.load_balancer), "\n");
+  }
+  if (plan.questions.empty()) {
+    absl::StrAppend(&text, "next look ", Relative(plan.next_look, input.now), "\n");
+  }
+  return text;
+}
+
+}  // namespace drain

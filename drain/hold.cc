@@ -1,0 +1,161 @@
+#include "drain/hold.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace drain {
+namespace {
+
+// Health is asked for at most so many replacements of one set in a pass.
+constexpr size_t kHealthPerPass = 8;
+
+// The drains of one workload in one set, and what is left without them.
+struct Group {
+  std::vector<Wanted*> at_once;  // nothing known about how long they serve
+  std::vector<Wanted*> windows;  // within backend-drain-serving of their deletion
+  int proven = 0;
+  std::vector<BackendKey> unproven;
+};
+
+class SetHolder {
+ public:
+  SetHolder(Draft& draft, SetDraft& set)
+      : draft_(draft), set_(set), p99_(WorkRequestP99(draft.plan.memory)) {}
+
+  void Run() {
+    CollectDrains();
+    for (auto& [workload, group] : groups_) {
+      if (!Wants(workload)) continue;
+      CountServing(workload, group);
+      Apply(draft_.in.workloads[static_cast<size_t>(workload)], group);
+    }
+  }
+
+ private:
+  bool Wants(int workload) const {
+    if (workload < 0 || static_cast<size_t>(workload) >= draft_.in.workloads.size()) return false;
+    const Workload& w = draft_.in.workloads[static_cast<size_t>(workload)];
+    return w.wanted > 0 && !w.deleting;
+  }
+
+  // Only a backend that serves can be held back for the sake of serving.
+  void CollectDrains() {
+    for (Wanted& wanted : set_.wanted) {
+      const Endpoint& endpoint = *wanted.verdict.endpoint;
+      if (!wanted.drain || wanted.backend->offline || !endpoint.serving) continue;
+      if (wanted.verdict.rule == Rule::kPodGone || wanted.verdict.rule == Rule::kLeaving) continue;
+      if (wanted.end <= draft_.in.now) continue;
+      Group& group = groups_[endpoint.workload];
+      const bool window = set_.input->serving > absl::ZeroDuration() &&
+                          wanted.verdict.deleted_at != absl::InfinitePast() &&
+                          draft_.in.now < wanted.end - p99_;
+      (window ? group.windows : group.at_once).push_back(&wanted);
+    }
+  }
+
+  void CountServing(int workload, Group& group) {
+    for (const oci::Backend& backend : set_.read->backends) {
+      if (backend.drain || backend.offline) continue;
+      const auto verdict = set_.verdicts.find(backend.name);
+      if (verdict == set_.verdicts.end() || verdict->second.want != Want::kUndrained) continue;
+      const Endpoint& endpoint = *verdict->second.endpoint;
+      if (endpoint.workload != workload || !endpoint.serving) continue;
+      const BackendKey key = set_.Key(backend.name);
+      if (Proven(key)) {
+        ++group.proven;
+      } else {
+        group.unproven.push_back(key);
+      }
+    }
+  }
+
+  bool Proven(const BackendKey& key) {
+    Memory& memory = draft_.plan.memory;
+    if (memory.proven.count(key) != 0) return true;
+    const auto since = memory.registered_at.find(key);
+    if (since == memory.registered_at.end()) return false;
+    if (draft_.in.now - since->second >= draft_.in.options.established_after) return true;
+    const auto answer = draft_.in.health.find(key);
+    if (answer == draft_.in.health.end() || !answer->second.answered) return false;
+    const oci::BackendHealth& health = answer->second.health;
+    const bool good =
+        health.status == oci::HealthStatus::kOk || health.status == oci::HealthStatus::kWarning;
+    if (!good || health.checked_at <= since->second) return false;
+    memory.proven.insert(key);
+    return true;
+  }
+
+  void Apply(const Workload& workload, Group& group) {
+    const int floor = std::max(1, workload.wanted - workload.max_unavailable);
+    int serving = group.proven + static_cast<int>(group.windows.size());
+    std::sort(group.windows.begin(), group.windows.end(), EndsFirst);
+    int held = 0;
+    for (Wanted* wanted : group.windows) {
+      if (serving > floor) {
+        --serving;
+        continue;
+      }
+      Hold(*wanted, Hold::kServingFloor);
+      ++held;
+    }
+    if (group.proven + held == 0 && !group.at_once.empty()) {
+      Wanted* last = *std::max_element(group.at_once.begin(), group.at_once.end(), EndsFirst);
+      if (draft_.in.now < last->end - p99_) {
+        Hold(*last, Hold::kLastServing);
+        ++held;
+      }
+    }
+    if (held > 0) AskHealth(group);
+  }
+
+  static bool EndsFirst(const Wanted* a, const Wanted* b) {
+    if (a->end != b->end) return a->end < b->end;
+    return a->backend->name < b->backend->name;
+  }
+
+  void Hold(Wanted& wanted, drain::Hold hold) {
+    wanted.hold = hold;
+    wanted.until = wanted.end - p99_;
+    draft_.LookBy(wanted.until);
+  }
+
+  void AskHealth(const Group& group) {
+    Memory& memory = draft_.plan.memory;
+    size_t asked = 0;
+    for (const BackendKey& key : group.unproven) {
+      if (asked == kHealthPerPass) break;
+      if (draft_.in.health.count(key) != 0) continue;
+      const auto before = memory.health_asked_at.find(key);
+      const absl::Time due = before == memory.health_asked_at.end()
+                                 ? absl::InfinitePast()
+                                 : before->second + draft_.in.options.health_poll;
+      if (draft_.in.now < due) {
+        draft_.LookBy(due);
+        continue;
+      }
+      draft_.plan.questions.health.insert(key);
+      ++asked;
+    }
+    draft_.LookBy(draft_.in.now + draft_.in.options.health_poll);
+  }
+
+  Draft& draft_;
+  SetDraft& set_;
+  const absl::Duration p99_;
+  std::map<int, Group> groups_;
+};
+
+}  // namespace
+
+void HoldDrains(Draft& draft) {
+  Memory& memory = draft.plan.memory;
+  for (const auto& [key, answer] : draft.in.health) memory.health_asked_at[key] = draft.in.now;
+  std::erase_if(memory.health_asked_at,
+                [&](const auto& item) { return memory.registered_at.count(item.first) == 0; });
+  for (SetDraft& set : draft.sets) {
+    if (set.ruled && set.read != nullptr) SetHolder(draft, set).Run();
+  }
+}
+
+}  // namespace drain

@@ -1,0 +1,121 @@
+#include "drain/judge.h"
+
+#include <algorithm>
+
+namespace drain {
+namespace {
+
+Verdict Of(Rule rule, Want want, const Endpoint& endpoint) {
+  Verdict verdict;
+  verdict.rule = rule;
+  verdict.want = want;
+  verdict.endpoint = &endpoint;
+  return verdict;
+}
+
+Verdict Terminating(const Endpoint& endpoint, absl::Time deletion, absl::Duration grace) {
+  Verdict verdict = Of(Rule::kTerminating, Want::kDrained, endpoint);
+  verdict.deadline = deletion;
+  verdict.deleted_at = deletion - grace;
+  return verdict;
+}
+
+bool SamePod(const Endpoint& endpoint, const std::string& uid) {
+  return !uid.empty() && (endpoint.uid.empty() || endpoint.uid == uid);
+}
+
+bool Leaving(const Endpoint& endpoint) {
+  const PodLookup& lookup = endpoint.lookup;
+  return !endpoint.serving && lookup.state == LookupState::kFound &&
+         SamePod(endpoint, lookup.uid) && (lookup.phase == "Failed" || lookup.disruption_target);
+}
+
+Verdict OfThisPod(const Endpoint& endpoint, absl::Time deletion, absl::Duration grace) {
+  if (deletion != absl::InfiniteFuture()) return Terminating(endpoint, deletion, grace);
+  if (Leaving(endpoint)) return Of(Rule::kLeaving, Want::kDrained, endpoint);
+  return Of(Rule::kLive, Want::kUndrained, endpoint);
+}
+
+// The watch of Pods and the endpoint slices disagree: one of them is late.
+Verdict OfUncached(const Endpoint& endpoint) {
+  if (endpoint.terminating) return Of(Rule::kSliceTerminating, Want::kDrained, endpoint);
+  const PodLookup& lookup = endpoint.lookup;
+  switch (lookup.state) {
+    case LookupState::kNotAsked:
+    case LookupState::kNoAnswer:
+      return Of(Rule::kLookupFailed, Want::kKeep, endpoint);
+    case LookupState::kNotFound:
+      return Of(Rule::kPodGone, Want::kDrained, endpoint);
+    case LookupState::kFound:
+      break;
+  }
+  if (SamePod(endpoint, lookup.uid)) {
+    return OfThisPod(endpoint, lookup.deletion_timestamp, lookup.deletion_grace);
+  }
+  const bool same_address =
+      std::find(lookup.pod_ips.begin(), lookup.pod_ips.end(), endpoint.ip) != lookup.pod_ips.end();
+  return same_address ? Of(Rule::kAddressReused, Want::kKeep, endpoint)
+                      : Of(Rule::kPodReplaced, Want::kDrained, endpoint);
+}
+
+Verdict JudgeEndpoint(const Endpoint& endpoint) {
+  if (SamePod(endpoint, endpoint.cached_uid)) {
+    return OfThisPod(endpoint, endpoint.deletion_timestamp, endpoint.deletion_grace);
+  }
+  return OfUncached(endpoint);
+}
+
+// Smaller decides. A live Pod wins over all; then what cannot be resolved, which
+// could be a live Pod; then proofs over inferences.
+int Precedence(const Verdict& verdict) {
+  switch (verdict.want) {
+    case Want::kUndrained:
+      return 0;
+    case Want::kKeep:
+      return 1;
+    case Want::kDrained:
+      return verdict.proven() ? 2 : 3;
+  }
+  return 3;
+}
+
+// Of two Pods that end at one address the later deadline counts.
+bool Decides(const Verdict& candidate, const Verdict& current) {
+  const int a = Precedence(candidate);
+  const int b = Precedence(current);
+  if (a != b) return a < b;
+  if (candidate.deadline != current.deadline) return candidate.deadline > current.deadline;
+  return candidate.endpoint->uid < current.endpoint->uid;
+}
+
+}  // namespace
+
+std::map<oci::BackendName, Verdict> JudgeSet(const SetInput& set) {
+  std::map<oci::BackendName, Verdict> verdicts;
+  for (const Endpoint& endpoint : set.endpoints) {
+    if (endpoint.pod.name.empty()) continue;
+    const Verdict verdict = JudgeEndpoint(endpoint);
+    const auto [it, inserted] = verdicts.try_emplace(endpoint.backend, verdict);
+    if (!inserted && Decides(verdict, it->second)) it->second = verdict;
+  }
+  return verdicts;
+}
+
+bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend) {
+  if (backend == nullptr || endpoint.pod.name.empty()) return false;
+  if (endpoint.lookup.state != LookupState::kNotAsked) return false;
+  if (SamePod(endpoint, endpoint.cached_uid)) {
+    return !backend->drain && !endpoint.serving &&
+           endpoint.deletion_timestamp == absl::InfiniteFuture();
+  }
+  return !endpoint.terminating;
+}
+
+absl::Time ExpectedEnd(const Verdict& verdict, absl::Duration serving) {
+  if (serving > absl::ZeroDuration() && verdict.deleted_at != absl::InfinitePast()) {
+    return std::min(verdict.deadline, verdict.deleted_at + serving);
+  }
+  return verdict.deadline;
+}
+
+}  // namespace drain

@@ -1,0 +1,171 @@
+#include "drain/membership.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace drain {
+namespace {
+
+// What NIC wants, by the watch: core Endpoints publish a terminating Pod only
+// for a Service that says so.
+bool Published(const SetInput& set, const Endpoint& endpoint) {
+  return !endpoint.pod.name.empty() && (set.publishes_terminating || !endpoint.terminating);
+}
+
+void Remember(Draft& draft, const SetDraft& set) {
+  auto& known = draft.plan.memory.known;
+  for (const Endpoint& endpoint : set.input->endpoints) {
+    if (endpoint.pod.name.empty()) continue;
+    const bool deleted = endpoint.deletion_timestamp != absl::InfiniteFuture() ||
+                         endpoint.terminating || endpoint.lookup.state == LookupState::kNotFound;
+    const auto remember = [&](const oci::BackendName& name) {
+      KnownBackend& backend = known[set.Key(name)];
+      if (backend.pod_uid != endpoint.uid) backend = {endpoint.uid, false};
+      backend.seen_deleted = backend.seen_deleted || deleted;
+    };
+    remember(endpoint.backend);
+    if (set.input->target_port > 0) {
+      remember(oci::MakeBackendName(endpoint.ip, set.input->target_port));
+    }
+  }
+}
+
+void FindPending(Draft& draft, SetDraft& set) {
+  if (!set.input->has_membership || set.input->target_port <= 0) return;
+  std::set<oci::BackendName> expected;
+  std::set<oci::BackendName> published;
+  for (const Endpoint& endpoint : set.input->endpoints) {
+    if (!Published(*set.input, endpoint)) continue;
+    expected.insert(oci::MakeBackendName(endpoint.ip, set.input->target_port));
+    published.insert(endpoint.backend);
+  }
+  std::set<oci::BackendName> present;
+  for (const oci::Backend& backend : set.read->backends) {
+    present.insert(backend.name);
+    if (expected.count(backend.name) != 0 || published.count(backend.name) != 0) continue;
+    if (!IsOurs(draft, set, backend.name)) continue;
+    set.pending_removal.insert(backend.name);
+    set.pending_routable = set.pending_routable || !backend.drain;
+  }
+  std::set_difference(expected.begin(), expected.end(), present.begin(), present.end(),
+                      std::inserter(set.pending_add, set.pending_add.end()));
+}
+
+// Since when each address is pending; what is pending no more is forgotten.
+void RememberPending(Draft& draft) {
+  auto& memory = draft.plan.memory.pending_since;
+  std::map<BackendKey, absl::Time> pending;
+  const auto note = [&](const SetDraft& set, const std::set<oci::BackendName>& names) {
+    for (const oci::BackendName& name : names) {
+      const auto before = memory.find(set.Key(name));
+      pending[set.Key(name)] = before == memory.end() ? draft.in.now : before->second;
+    }
+  };
+  for (const SetDraft& set : draft.sets) {
+    note(set, set.pending_add);
+    note(set, set.pending_removal);
+  }
+  memory = std::move(pending);
+}
+
+// Addresses that neither a set holds nor an endpoint names are forgotten.
+void Forget(Draft& draft) {
+  std::set<BackendKey> needed;
+  for (const SetDraft& set : draft.sets) {
+    for (const Endpoint& endpoint : set.input->endpoints) {
+      needed.insert(set.Key(endpoint.backend));
+      needed.insert(set.Key(oci::MakeBackendName(endpoint.ip, set.input->target_port)));
+    }
+  }
+  const auto& sets = draft.in.read->load_balancer.backend_sets;
+  std::erase_if(draft.plan.memory.known, [&](const auto& item) {
+    if (needed.count(item.first) != 0) return false;
+    const auto set = sets.find(item.first.set);
+    return set == sets.end() || FindBackend(set->second, item.first.backend) == nullptr;
+  });
+}
+
+int FreeSlots(const Draft& draft, const oci::BackendSet& base) {
+  size_t total = 0;
+  for (const auto& [name, set] : draft.in.read->load_balancer.backend_sets) {
+    total += set.backends.size();
+  }
+  const int in_set = draft.in.options.max_backends_per_set - static_cast<int>(base.backends.size());
+  const int in_all = draft.in.options.max_backends_per_load_balancer - static_cast<int>(total);
+  return std::max(0, std::min(in_set, in_all));
+}
+
+oci::Backend NewBackend(const Member& member, bool drain) {
+  oci::Backend backend;
+  backend.name = member.backend;
+  backend.ip_address = member.ip;
+  backend.port = member.port;
+  backend.drain = drain;
+  return backend;
+}
+
+bool RemovalProven(const Draft& draft, const BackendKey& key) {
+  const auto known = draft.plan.memory.known.find(key);
+  if (known != draft.plan.memory.known.end() && known->second.seen_deleted) return true;
+  const auto entry = draft.plan.ledger.find(key);
+  return entry != draft.plan.ledger.end() && entry->second.deadline != absl::InfiniteFuture();
+}
+
+}  // namespace
+
+bool IsOurs(const Draft& draft, const SetDraft& set, const oci::BackendName& backend) {
+  const BackendKey key = set.Key(backend);
+  if (set.verdicts.count(backend) != 0 || draft.plan.memory.known.count(key) != 0) return true;
+  const auto entry = draft.plan.ledger.find(key);
+  return entry != draft.plan.ledger.end() && !entry->second.pod_uid.empty();
+}
+
+void ObserveMembership(Draft& draft) {
+  for (SetDraft& set : draft.sets) {
+    if (set.input->contested || set.read == nullptr) continue;
+    Remember(draft, set);
+    FindPending(draft, set);
+  }
+  RememberPending(draft);
+  Forget(draft);
+}
+
+MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::BackendSet& base) {
+  MembershipChange change;
+  const auto& answer = set.input->membership;
+  if (!draft.in.options.carry_membership || !set.input->has_membership) return change;
+  if (!answer.has_value() || !answer->answered) return change;
+  if (answer->members.empty()) {
+    change.empty_endpoints = true;
+    return change;
+  }
+  std::set<oci::BackendName> wanted;
+  for (const Member& member : answer->members) wanted.insert(member.backend);
+  for (const oci::Backend& backend : base.backends) {
+    if (wanted.count(backend.name) != 0 || !IsOurs(draft, set, backend.name)) continue;
+    // Published, but under a port that NIC does not use: not for us to remove.
+    const auto verdict = set.verdicts.find(backend.name);
+    if (verdict != set.verdicts.end() && verdict->second.endpoint->port != set.input->target_port) {
+      continue;
+    }
+    change.removals.push_back(backend.name);
+    if (!RemovalProven(draft, set.Key(backend.name))) ++change.unproven_removals;
+  }
+  int free = FreeSlots(draft, base) + static_cast<int>(change.removals.size());
+  std::set<oci::BackendName> added;
+  for (const Member& member : answer->members) {
+    if (FindBackend(base, member.backend) != nullptr) continue;
+    if (!added.insert(member.backend).second) continue;
+    if (free-- <= 0) {
+      ++change.without_slot;
+      continue;
+    }
+    const auto verdict = set.verdicts.find(member.backend);
+    const bool drain =
+        set.ruled && verdict != set.verdicts.end() && verdict->second.want == Want::kDrained;
+    change.additions.push_back(NewBackend(member, drain));
+  }
+  return change;
+}
+
+}  // namespace drain

@@ -1,0 +1,88 @@
+#include "drain/timing.h"
+
+#include <algorithm>
+
+namespace drain {
+namespace {
+
+// first, last: when things fell due. Forever apart if there are none.
+struct Span {
+  absl::Time first = absl::InfiniteFuture();
+  absl::Time last = absl::InfinitePast();
+
+  void Add(absl::Time time) {
+    first = std::min(first, time);
+    last = std::max(last, time);
+  }
+};
+
+absl::Time AfterWindow(const Options& options, const Span& span) {
+  return std::min(span.last + options.coalesce_window, span.first + options.coalesce_at_most);
+}
+
+// Postponed for the neighbours, but never past `latest`.
+Due Postponed(const Draft& draft, const SetDraft& set, Due due, absl::Time latest) {
+  const Memory& memory = draft.plan.memory;
+  if (memory.burst_sets.count(set.input->name) != 0 || !NeighboursWait(draft)) return due;
+  const absl::Time quiet = memory.last_burst + draft.in.options.shut_out;
+  const absl::Time at = std::min(quiet, latest);
+  if (at > due.at) due = {at, Hold::kNeighbours};
+  return due;
+}
+
+}  // namespace
+
+void NoteDue(Draft& draft) {
+  std::map<BackendKey, absl::Time> due;
+  auto& before = draft.plan.memory.due_since;
+  for (const SetDraft& set : draft.sets) {
+    for (const Wanted& wanted : set.wanted) {
+      if (wanted.hold != Hold::kNone) continue;
+      const BackendKey key = set.Key(wanted.backend->name);
+      const auto it = before.find(key);
+      due[key] = it == before.end() ? draft.in.now : it->second;
+    }
+  }
+  before = std::move(due);
+}
+
+bool NeighboursWait(const Draft& draft) {
+  if (draft.in.carry_all) return false;
+  return std::any_of(draft.sets.begin(), draft.sets.end(),
+                     [](const SetDraft& set) { return !set.input->opted_in && set.pending(); });
+}
+
+Due FlipsDue(const Draft& draft, const SetDraft& set) {
+  Span span;
+  absl::Time end = absl::InfiniteFuture();
+  bool undrain = false;
+  for (const Wanted& wanted : set.wanted) {
+    if (wanted.hold != Hold::kNone) continue;
+    span.Add(draft.plan.memory.due_since.at(set.Key(wanted.backend->name)));
+    undrain = undrain || !wanted.drain;
+    if (wanted.drain) end = std::min(end, wanted.end);
+  }
+  if (span.first == absl::InfiniteFuture()) return {};
+  const absl::Time latest = std::max(span.first, end - WorkRequestP99(draft.plan.memory));
+  Due due{AfterWindow(draft.in.options, span), Hold::kCoalescing};
+  due.at = std::min(due.at, latest);
+  return undrain ? due : Postponed(draft, set, due, latest);
+}
+
+Due PendingDue(const Draft& draft, const SetDraft& set) {
+  const Memory& memory = draft.plan.memory;
+  if (draft.in.now >= memory.last_write + draft.in.options.shut_out) return {};
+  Span span;
+  const auto add = [&](const std::set<oci::BackendName>& names) {
+    for (const oci::BackendName& name : names) {
+      span.Add(memory.pending_since.at(set.Key(name)));
+    }
+  };
+  add(set.pending_add);
+  if (set.pending_routable || !set.ruled) add(set.pending_removal);
+  if (span.first == absl::InfiniteFuture()) return {};
+  const Due due{AfterWindow(draft.in.options, span), Hold::kCoalescing};
+  return set.ruled ? Postponed(draft, set, due, absl::InfiniteFuture()) : due;
+}
+
+}  // namespace drain
