@@ -13,6 +13,12 @@ inline std::string Timestamp(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
 }
 
+// "Thu, 05 Jan 2014 21:31:40 GMT", as HTTP's Date header has it.
+inline constexpr char kHttpDateFormat[] = "%a, %d %b %Y %H:%M:%S GMT";
+inline std::string HttpDate(absl::Time time) {
+  return absl::FormatTime(kHttpDateFormat, time, absl::UTCTimeZone());
+}
+
 }  // namespace sim
 
 #endif  // OCI_BACKEND_DRAIN_SIM_TIMESTAMP_H_
