@@ -2,7 +2,7 @@
 //
 // A Transport speaks to one server (scheme, host, port, TLS settings are given
 // when it is made). cpprest_transport.h makes the real one; tests and the
-// simulator give their own. Decorators (retrying.h, logging.h) wrap any of them.
+// simulator may give their own.
 #ifndef OCI_BACKEND_DRAIN_HTTP_TRANSPORT_H_
 #define OCI_BACKEND_DRAIN_HTTP_TRANSPORT_H_
 
@@ -22,7 +22,7 @@
 
 namespace http {
 
-// In the order in which they are sent. Names compare without case.
+// Names compare without case. Their order means nothing.
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 // The first header of that name, or an empty view.
@@ -76,13 +76,16 @@ class StreamHandler {
 // Blocks the calling thread, never a thread of its own. Thread-safe.
 //
 // Errors of the connection (a status of 4xx or 5xx is not one, it is a Response):
-//   Unavailable       refused, unreachable, name or TLS failure: nothing was sent.
+//   Unavailable       refused, unreachable, name or TLS failure: no whole request was
+//                     sent, so nothing was done.
 //   DeadlineExceeded  timeout, or the connection broke after the request may have
 //                     been sent: it may have happened. Read before deciding.
 //   ResourceExhausted the answer is larger than max_response_bytes.
 //   Cancelled         a Stream was cancelled.
 // The message names the server and the cause; for TLS the certificate and why.
-// A request is sent at most once, whatever its method.
+//   InvalidArgument   a target or header that cannot go out as it is.
+// A request is sent at most once, but for a GET or HEAD whose kept connection turned
+// out to be closed.
 class Transport {
  public:
   virtual ~Transport() = default;
