@@ -73,9 +73,9 @@ absl::StatusOr<rapidjson::Document> ParseJson(absl::string_view text, absl::stri
       rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
   document.Parse<kFlags>(text.data(), text.size());
   if (document.HasParseError()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, ": JSON error at byte ", document.GetErrorOffset(), " of ", text.size(), ": ",
-        rapidjson::GetParseError_En(document.GetParseError())));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": JSON error at byte ", document.GetErrorOffset(), " of ", text.size(),
+                     ": ", rapidjson::GetParseError_En(document.GetParseError())));
   }
   return document;
 }

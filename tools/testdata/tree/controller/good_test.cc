@@ -1,0 +1,4 @@
+#include <mutex>
+
+#include "drain/plan.h"
+#include "sim/world.h"
