@@ -120,7 +120,8 @@ absl::StatusOr<WatchEvent> DecodeWatchEvent(Resource resource, absl::string_view
   event.uid = std::move(identity.uid);
   if (*type == WatchEventType::kDeleted) {
     if (!event.key.name.empty()) return event;
-    return absl::InvalidArgumentError(absl::StrCat(what, ": DELETED, but it does not name what"));
+    event.error = BadObjectStatus(resource, event.key, absl::InvalidArgumentError("deleted"));
+    return event;
   }
   absl::StatusOr<Object> decoded = DecodeObject(resource, *object);
   if (decoded.ok()) {

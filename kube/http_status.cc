@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/cord.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
@@ -16,9 +15,7 @@ constexpr absl::string_view kRetryAfterPayload = "kube/retry-after-seconds";
 constexpr int64_t kMaxRetryAfterSeconds = 300;
 
 absl::StatusCode CodeOf(const ApiStatus& api_status, bool is_write) {
-  // The last is what a server says whose storage was restored from an older state.
-  if (api_status.reason == "Expired" || api_status.reason == "Gone" ||
-      absl::StrContains(api_status.message, "Too large resource version")) {
+  if (api_status.reason == "Expired" || api_status.reason == "Gone") {
     return absl::StatusCode::kOutOfRange;
   }
   switch (api_status.code) {

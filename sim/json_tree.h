@@ -1,0 +1,99 @@
+// JSON as a value that is easily copied and changed: what a fake stores.
+//
+//   JsonTree pod = JsonTree::Object{{"kind", "Pod"}, {"spec", JsonTree::Object{}}};
+//   pod.Child("metadata").Set("name", "web-0");
+//   pod["metadata"]["name"].AsString();  // "web-0"
+//
+// Reading never fails: a member that is missing, or a value of another type,
+// reads as null, zero, false or empty. Members keep the order in which they were
+// set. Not for hot paths of the product: base/json.h is.
+#ifndef OCI_BACKEND_DRAIN_SIM_JSON_TREE_H_
+#define OCI_BACKEND_DRAIN_SIM_JSON_TREE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sim {
+
+class JsonTree {
+ public:
+  using Array = std::vector<JsonTree>;
+  using Member = std::pair<std::string, JsonTree>;
+  using Object = std::vector<Member>;
+
+  JsonTree();  // null
+  JsonTree(bool value);
+  JsonTree(int value);
+  JsonTree(int64_t value);
+  JsonTree(double value);
+  JsonTree(const char* value);
+  JsonTree(std::string value);
+  JsonTree(absl::string_view value);
+  JsonTree(Array value);
+  JsonTree(Object value);
+  JsonTree(const JsonTree& other);
+  JsonTree(JsonTree&& other) noexcept;
+  JsonTree& operator=(const JsonTree& other);
+  JsonTree& operator=(JsonTree&& other) noexcept;
+  ~JsonTree();
+
+  // Bounds as base::ParseJson; `what` prefixes the error.
+  static absl::StatusOr<JsonTree> Parse(absl::string_view text, absl::string_view what);
+  // Compact text.
+  std::string Dump() const;
+
+  bool is_null() const;
+  bool is_bool() const;
+  bool is_number() const;
+  bool is_int() const;
+  bool is_string() const;
+  bool is_array() const;
+  bool is_object() const;
+  // "null", "bool", "number", "string", "array", "object": as Go's messages say.
+  absl::string_view TypeName() const;
+
+  bool AsBool(bool otherwise = false) const;
+  int64_t AsInt(int64_t otherwise = 0) const;
+  double AsDouble(double otherwise = 0) const;
+  const std::string& AsString() const;  // empty for any other type
+  const Array& items() const;           // empty for any other type
+  const Object& members() const;        // empty for any other type
+
+  // The member, or nullptr if this is no object or has none of that name.
+  const JsonTree* Find(absl::string_view name) const;
+  // The member or null; the reference to null lives for ever.
+  const JsonTree& operator[](absl::string_view name) const;
+  bool Has(absl::string_view name) const { return Find(name) != nullptr; }
+
+  // These make this an object first if it is none.
+  JsonTree& Child(absl::string_view name);  // added as null if missing
+  JsonTree& Set(absl::string_view name, JsonTree value);
+  JsonTree& SetIfMissing(absl::string_view name, JsonTree value);
+  void Erase(absl::string_view name);
+
+  // These make this an array first if it is none.
+  Array& MutableItems();
+  void Append(JsonTree value);
+
+  Object& MutableMembers();
+
+  // Objects compare whatever the order of their members.
+  friend bool operator==(const JsonTree& a, const JsonTree& b);
+
+ private:
+  void DumpTo(std::string& out) const;
+
+  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+};
+
+}  // namespace sim
+
+#endif  // OCI_BACKEND_DRAIN_SIM_JSON_TREE_H_
