@@ -16,7 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
+#include "base/clock.h"
 
 namespace sim {
 namespace {
@@ -193,12 +193,13 @@ void Serve(Stream& stream, const Handler& handler, std::atomic<int64_t>& request
 
 bool WaitGone(int socket, int wakeup, absl::Duration at_most) {
   std::array<pollfd, 2> polled = {pollfd{socket, POLLRDHUP, 0}, pollfd{wakeup, POLLIN, 0}};
-  const absl::Time end = absl::Now() + at_most;
+  const absl::Time end = base::RealClock().Now() + at_most;
   for (;;) {
-    const absl::Duration left = std::clamp(end - absl::Now(), absl::ZeroDuration(), absl::Hours(1));
+    const absl::Duration left =
+        std::clamp(end - base::RealClock().Now(), absl::ZeroDuration(), absl::Hours(1));
     const int64_t milliseconds = absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1)));
     if (poll(polled.data(), polled.size(), static_cast<int>(milliseconds)) > 0) return true;
-    if (absl::Now() >= end) return false;
+    if (base::RealClock().Now() >= end) return false;
   }
 }
 

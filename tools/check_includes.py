@@ -31,7 +31,7 @@ FOLDERS = {
 }
 
 # Folders whose tests may use the simulated world.
-TESTS_WITH_SIM = ("kube", "oci", "controller", "cmd")
+TESTS_WITH_SIM = ("http", "kube", "oci", "controller", "cmd")
 
 # These hold plain values, whatever the rest of their folder may include.
 PLAIN_VALUES = re.compile(r"(oci|kube)/types\.(h|cc)")
@@ -60,9 +60,10 @@ def matches(pattern):
 
 
 TRANSPORT = matches(r"http/cpprest_transport\.cc")
+TLS = matches(r"http/(cpprest_transport|tls)\.cc")
 SIGNER = matches(r"oci/\w*(sign|key|credential)\w*\.(h|cc)")
 HASHES = matches(r"oci/backend_set_name\.cc")
-JSON = matches(r"base/json\w*\.(h|cc)|(oci|kube)/\w*(codec|decod|encod|rest)\w*\.(h|cc)"
+JSON = matches(r"base/json\w*\.(h|cc)|(oci|kube)/\w*(codec|decod|encod|metadata_page)\w*\.(h|cc)"
                r"|controller/\w*snapshot\w*\.(h|cc)")
 
 
@@ -70,8 +71,8 @@ JSON = matches(r"base/json\w*\.(h|cc)|(oci|kube)/\w*(codec|decod|encod|rest)\w*\
 LIBRARIES = [
     ("cpprestsdk", r"(cpprest|pplx)/.*", TRANSPORT, "http/cpprest_transport.cc"),
     ("OpenSSL", r"openssl/.*",
-     lambda f: SIGNER(f) or HASHES(f) or TRANSPORT(f) or f.folder == "sim" or f.test,
-     "the signer and the set names of oci/, http/cpprest_transport.cc, sim/ and tests"),
+     lambda f: SIGNER(f) or HASHES(f) or TLS(f) or f.folder == "sim" or f.test,
+     "the signer and the set names of oci/, the TLS files of http/, sim/ and tests"),
     ("RapidJSON", r"rapidjson/.*", lambda f: JSON(f) or f.folder == "sim" or f.test,
      "base/json, the codecs and decoders of oci/ and kube/, the snapshot codec of controller/, "
      "sim/ and tests"),
