@@ -120,8 +120,7 @@ absl::StatusOr<WatchEvent> DecodeWatchEvent(Resource resource, absl::string_view
   event.uid = std::move(identity.uid);
   if (*type == WatchEventType::kDeleted) {
     if (!event.key.name.empty()) return event;
-    event.error = BadObjectStatus(resource, event.key, absl::InvalidArgumentError("deleted"));
-    return event;
+    return absl::InvalidArgumentError(absl::StrCat(what, ": DELETED, but it does not name what"));
   }
   absl::StatusOr<Object> decoded = DecodeObject(resource, *object);
   if (decoded.ok()) {

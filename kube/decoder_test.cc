@@ -459,7 +459,8 @@ TEST(DecodeWatchEvent, SaysThatTheRecordedExpiryNeedsANewList) {
 TEST(DecodeWatchEvent, RefusesWhatIsNoEvent) {
   for (const char* line :
        {"", "{", "[]", "{}", R"({"type":"ADDED"})", R"({"type":"RENAMED","object":{}})",
-        R"({"type":"ADDED","object":[]})", R"({"type":7,"object":{}})"}) {
+        R"({"type":"ADDED","object":[]})", R"({"type":7,"object":{}})",
+        R"({"type":"DELETED","object":{"metadata":{"name":7}}})"}) {
     EXPECT_EQ(DecodeWatchEvent(Resource::kPods, line).status().code(),
               absl::StatusCode::kInvalidArgument)
         << line;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
@@ -15,7 +16,9 @@ constexpr absl::string_view kRetryAfterPayload = "kube/retry-after-seconds";
 constexpr int64_t kMaxRetryAfterSeconds = 300;
 
 absl::StatusCode CodeOf(const ApiStatus& api_status, bool is_write) {
-  if (api_status.reason == "Expired" || api_status.reason == "Gone") {
+  // The last is what a server says whose storage was restored from an older state.
+  if (api_status.reason == "Expired" || api_status.reason == "Gone" ||
+      absl::StrContains(api_status.message, "Too large resource version")) {
     return absl::StatusCode::kOutOfRange;
   }
   switch (api_status.code) {

@@ -6,7 +6,8 @@
 //   404                            NotFound
 //   409 reason AlreadyExists       AlreadyExists
 //   409 otherwise                  Aborted             read again
-//   410, reason Expired or Gone    OutOfRange          list again
+//   410, reason Expired or Gone    OutOfRange          list again (also: "Too large
+//                                                      resource version")
 //   429, 5xx                       Unavailable         repeat it later
 //   504 to a write                 DeadlineExceeded    it may have happened: read
 //   1xx, 3xx, anything else        Unavailable         not the API that answers here

@@ -16,8 +16,10 @@
 // The protocol: page through a list with limit and continue (an expired continue
 // token lists anew), watch from its resourceVersion with bookmarks, resume from
 // the last one seen after a clean end or a break, list again on 410 (as HTTP
-// status and as ERROR event in a 200 stream), back off with full jitter on
-// errors (1 s first, 30 s cap; a success resets it).
+// status and as ERROR event in a 200 stream) and after a line that cannot be
+// read, back off with full jitter on errors (1 s first, 30 s cap, not less than
+// the server's Retry-After; a whole list resets it for lists, an event or
+// bookmark for watches).
 #ifndef OCI_BACKEND_DRAIN_KUBE_REFLECTOR_H_
 #define OCI_BACKEND_DRAIN_KUBE_REFLECTOR_H_
 
@@ -29,8 +31,10 @@
 #include "absl/time/time.h"
 #include "base/backoff.h"
 #include "base/random.h"
+#include "kube/decoder.h"
 #include "kube/kube_api.h"
 #include "kube/types.h"
+#include "kube/watch_decoder.h"
 
 namespace kube {
 
@@ -82,14 +86,37 @@ class Reflector {
   static constexpr size_t kMaxLineBytes = 8 << 20;
 
  private:
-  // (the implementer adds members)
-  Resource resource_;
-  std::string ns_;
+  static constexpr base::BackoffPolicy kBackoff{absl::Seconds(1), absl::Seconds(30)};
+
+  void ReadPage(ListPage page);
+  void ListFailed(const absl::Status& why, absl::Time now);
+  void WatchFailed(const absl::Status& why, absl::Time now);
+  absl::Status TakeEvent(WatchEvent event, absl::Time now);
+  void ListAnew();
+  void WaitAfter(const absl::Status& why, int failures, absl::Time now);
+
+  const Resource resource_;
+  const std::string ns_;
   ReflectorSink& sink_;
   base::Random& random_;
+
   bool synced_ = false;
   absl::Time last_heard_ = absl::InfinitePast();
   absl::Status last_error_;
+  absl::Time wait_until_ = absl::InfinitePast();
+
+  bool watching_ = false;       // else listing
+  bool list_begun_ = false;     // the sink was told OnListBegin
+  std::string continue_token_;  // of the next page
+  std::string resource_version_;
+  absl::Duration watch_timeout_ = absl::ZeroDuration();
+  WatchDecoder decoder_;
+  // What ended the stream from our side: the status that OnBytes answered.
+  absl::Status stream_error_;
+  bool heard_in_watch_ = false;    // an event or bookmark since this watch began
+  bool heard_since_list_ = false;  // ... since the last list
+  int list_failures_ = 0;          // in a row
+  int watch_failures_ = 0;
 };
 
 }  // namespace kube
