@@ -178,6 +178,23 @@ void FakeLoadBalancerHttp::Remember(RequestRecord record) {
   ++answers_[{record.client, record.status}];
   requests_.push_back(std::move(record));
   if (requests_.size() > kKeptRequests) requests_.pop_front();
+  if (on_answered_) on_answered_(requests_.back());
+}
+
+absl::StatusOr<http::Response> Deliver(const http::Request& request, Exchange exchange,
+                                       base::Clock& clock) {
+  if (exchange.delay > request.timeout) {
+    clock.SleepFor(request.timeout);
+    return absl::DeadlineExceededError("the fake gave no answer within the timeout");
+  }
+  if (exchange.delay > absl::ZeroDuration()) clock.SleepFor(exchange.delay);
+  if (exchange.damage == Damage::kLoseReply || exchange.damage == Damage::kCutBody) {
+    return absl::DeadlineExceededError("the connection closed before the whole answer came");
+  }
+  if (exchange.response.body.size() > request.max_response_bytes) {
+    return absl::ResourceExhaustedError("the answer is too long");
+  }
+  return std::move(exchange.response);
 }
 
 absl::StatusOr<http::Response> InMemoryTransport::Send(const http::Request& request) {
@@ -188,19 +205,7 @@ absl::StatusOr<http::Response> InMemoryTransport::Send(const http::Request& requ
   }
   Exchange exchange = client_.empty() ? server_.Handle(sent, clock_.Now())
                                       : server_.HandleTrusted(sent, client_, clock_.Now());
-  if (exchange.delay > request.timeout) {
-    clock_.SleepFor(request.timeout);
-    return absl::DeadlineExceededError(absl::StrCat(kHost, ": no answer within the timeout"));
-  }
-  if (exchange.delay > absl::ZeroDuration()) clock_.SleepFor(exchange.delay);
-  if (exchange.damage == Damage::kLoseReply || exchange.damage == Damage::kCutBody) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(kHost, ": the connection closed before the whole answer came"));
-  }
-  if (exchange.response.body.size() > request.max_response_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(kHost, ": the answer is too long"));
-  }
-  return std::move(exchange.response);
+  return Deliver(request, std::move(exchange), clock_);
 }
 
 absl::Status InMemoryTransport::Stream(const http::Request&, http::StreamHandler&,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,6 +48,10 @@ class FakeLoadBalancerHttp {
   // Every request since the start, the newest kKeptRequests of them.
   const std::deque<RequestRecord>& requests() const { return requests_; }
   static constexpr size_t kKeptRequests = 100'000;
+  // Called after each answer was decided.
+  void SetOnAnswered(std::function<void(const RequestRecord&)> callback) {
+    on_answered_ = std::move(callback);
+  }
   // Answers by client and status, never forgotten.
   const std::map<std::pair<std::string, int>, int64_t>& answers() const { return answers_; }
 
@@ -59,14 +64,18 @@ class FakeLoadBalancerHttp {
   SignatureVerifier keys_;
   RequestFaults faults_;
   std::deque<RequestRecord> requests_;
+  std::function<void(const RequestRecord&)> on_answered_;
   std::map<std::pair<std::string, int>, int64_t> answers_;
   int64_t requests_seen_ = 0;
 };
 
+// What a transport makes of the exchange: a delay is slept on `clock`; one that
+// exceeds the request's timeout, and a lost or cut reply, is DeadlineExceeded.
+absl::StatusOr<http::Response> Deliver(const http::Request& request, Exchange exchange,
+                                       base::Clock& clock);
+
 // A transport that ends in a FakeLoadBalancerHttp without leaving the thread: for
-// the simulator. A delay is slept on `clock`; one that exceeds the request's
-// timeout, and a lost or cut reply, is DeadlineExceeded, as it would be on a wire.
-// Not thread-safe; what it is made of must outlive it.
+// the simulator. Not thread-safe; what it is made of must outlive it.
 class InMemoryTransport : public http::Transport {
  public:
   // `client`: who speaks, without a signature. Empty: signatures are verified.

@@ -1,5 +1,7 @@
 #include "sim/fake_load_balancer_server.h"
 
+#include <utility>
+
 namespace sim {
 namespace {
 
@@ -17,6 +19,35 @@ Answer::Fault ToFault(Damage damage) {
 }
 
 }  // namespace
+
+class FakeLoadBalancerServer::Trusted : public http::Transport {
+ public:
+  Trusted(FakeLoadBalancerServer& server, std::string client)
+      : server_(server), client_(std::move(client)) {}
+
+  absl::StatusOr<http::Response> Send(const http::Request& request) override {
+    Exchange exchange;
+    {
+      absl::MutexLock lock(&server_.mutex_);
+      exchange = server_.http_.HandleTrusted(request, client_, server_.clock_.Now());
+    }
+    return Deliver(request, std::move(exchange), server_.clock_);
+  }
+
+  absl::Status Stream(const http::Request&, http::StreamHandler&,
+                      std::shared_ptr<http::Cancellation>) override {
+    return absl::UnimplementedError("the load balancer's API has no streams");
+  }
+
+ private:
+  FakeLoadBalancerServer& server_;
+  const std::string client_;
+};
+
+std::unique_ptr<http::Transport> FakeLoadBalancerServer::TrustedTransport(
+    const std::string& client) {
+  return std::make_unique<Trusted>(*this, client);
+}
 
 absl::StatusOr<std::unique_ptr<FakeLoadBalancerServer>> FakeLoadBalancerServer::Start(
     FakeLoadBalancerOptions options, base::Clock& clock, ServerOptions server_options) {

@@ -36,6 +36,10 @@ class FakeLoadBalancerServer {
   int port() const { return server_->port(); }
   HttpServer& http_server() { return *server_; }
 
+  // Ends in this server without a socket, and needs no signature: `client` speaks.
+  // Thread-safe; the server must outlive it.
+  std::unique_ptr<http::Transport> TrustedTransport(const std::string& client);
+
   // Calls `function(FakeLoadBalancer&, FakeLoadBalancerHttp&)` while no request is
   // being handled, and returns what it returns. It must not call the server.
   template <typename Function>
@@ -45,6 +49,8 @@ class FakeLoadBalancerServer {
   }
 
  private:
+  class Trusted;
+
   FakeLoadBalancerServer(FakeLoadBalancerOptions options, base::Clock& clock)
       : clock_(clock), core_(options), http_(core_) {}
 

@@ -47,6 +47,11 @@ struct RivalPath {
   std::string backend_set;
   bool is_default = false;
   bool drains = false;  // the Service asks for draining; only kDrainsByItself looks
+  // What the Ingress names; for the world alone.
+  std::string ns = {};
+  std::string service = {};
+  int port = 0;
+  std::string port_name = {};
 };
 
 struct RivalClass {
