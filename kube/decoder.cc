@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "kube/http_status.h"
 #include "kube/json_fields.h"
-#include "kube/metadata_page.h"
+#include "kube/metadata_decoder.h"
 #include "kube/object_decoder.h"
 
 namespace kube {

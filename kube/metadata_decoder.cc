@@ -1,4 +1,4 @@
-#include "kube/metadata_page.h"
+#include "kube/metadata_decoder.h"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // Pages of metadata-only objects (Pods, ReplicaSets), read as a stream of tokens.
-#ifndef OCI_BACKEND_DRAIN_KUBE_METADATA_PAGE_H_
-#define OCI_BACKEND_DRAIN_KUBE_METADATA_PAGE_H_
+#ifndef OCI_BACKEND_DRAIN_KUBE_METADATA_DECODER_H_
+#define OCI_BACKEND_DRAIN_KUBE_METADATA_DECODER_H_
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -16,4 +16,4 @@ absl::StatusOr<ListPage> DecodeMetadataPage(Resource resource, absl::string_view
 
 }  // namespace kube
 
-#endif  // OCI_BACKEND_DRAIN_KUBE_METADATA_PAGE_H_
+#endif  // OCI_BACKEND_DRAIN_KUBE_METADATA_DECODER_H_
