@@ -70,7 +70,9 @@ absl::StatusOr<rapidjson::Document> ParseJson(absl::string_view text, absl::stri
   }
   rapidjson::Document document;
   constexpr unsigned kFlags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+      // The quick way may be off in the last digit; documents are written back.
+      rapidjson::kParseFullPrecisionFlag;
   document.Parse<kFlags>(text.data(), text.size());
   if (document.HasParseError()) {
     return absl::InvalidArgumentError(

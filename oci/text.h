@@ -1,0 +1,20 @@
+// Text of a server, made fit for one line of a log or an event.
+#ifndef OCI_BACKEND_DRAIN_OCI_TEXT_H_
+#define OCI_BACKEND_DRAIN_OCI_TEXT_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace oci {
+
+inline constexpr size_t kMaxMessageBytes = 400;
+
+// At most `max_bytes` of `text`: printable ASCII; runs of white space become one
+// space, other characters "?". A cut is marked by "...".
+std::string OneLine(absl::string_view text, size_t max_bytes = kMaxMessageBytes);
+
+}  // namespace oci
+
+#endif  // OCI_BACKEND_DRAIN_OCI_TEXT_H_
