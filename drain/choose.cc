@@ -103,7 +103,9 @@ std::optional<Candidate> BesideForeign(const Draft& draft, SetDraft& set) {
     if (!set.ruled || !(set.in_force || HasDue(set)) || !Unanswered(draft, set)) {
       return std::nullopt;
     }
-    candidate.due = draft.in.now;
+    const Due due = WindowEnds(draft, set);
+    candidate.due = HasDue(set) ? due.at : draft.in.now;
+    candidate.hold = due.reason;
     return candidate;
   }
   if (!HasDue(set) || draft.plan.memory.beside_foreign >= kBesideForeign) return std::nullopt;
@@ -133,9 +135,6 @@ std::optional<Candidate> Alone(const Draft& draft, SetDraft& set) {
   }
   const bool neighbour = !set.input->opted_in && draft.in.carry_all;
   if (!draft.in.options.carry_membership || !(set.ruled || neighbour)) return std::nullopt;
-  if (!(set.ruled ? !set.pending_add.empty() || set.pending_routable : set.pending())) {
-    return std::nullopt;
-  }
   const Due due = PendingDue(draft, set);
   if (due.at == absl::InfiniteFuture()) return std::nullopt;
   candidate.reason = set.ruled ? WriteReason::kRegister : WriteReason::kNeighbour;

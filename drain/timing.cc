@@ -52,26 +52,46 @@ bool NeighboursWait(const Draft& draft) {
                      [](const SetDraft& set) { return !set.input->opted_in && set.pending(); });
 }
 
-Due FlipsDue(const Draft& draft, const SetDraft& set) {
+namespace {
+
+struct Flips {
   Span span;
-  absl::Time end = absl::InfiniteFuture();
+  absl::Time latest = absl::InfiniteFuture();  // or a deadline is missed
   bool undrain = false;
+};
+
+Flips UnheldFlips(const Draft& draft, const SetDraft& set) {
+  Flips flips;
+  absl::Time end = absl::InfiniteFuture();
   for (const Wanted& wanted : set.wanted) {
     if (wanted.hold != Hold::kNone) continue;
-    span.Add(draft.plan.memory.due_since.at(set.Key(wanted.backend->name)));
-    undrain = undrain || !wanted.drain;
+    flips.span.Add(draft.plan.memory.due_since.at(set.Key(wanted.backend->name)));
+    flips.undrain = flips.undrain || !wanted.drain;
     if (wanted.drain) end = std::min(end, wanted.end);
   }
-  if (span.first == absl::InfiniteFuture()) return {};
-  const absl::Time latest = std::max(span.first, end - WorkRequestP99(draft.plan.memory));
-  Due due{AfterWindow(draft.in.options, span), Hold::kCoalescing};
-  due.at = std::min(due.at, latest);
-  return undrain ? due : Postponed(draft, set, due, latest);
+  flips.latest = std::max(flips.span.first, end - WorkRequestP99(draft.plan.memory));
+  return flips;
+}
+
+}  // namespace
+
+Due WindowEnds(const Draft& draft, const SetDraft& set) {
+  const Flips flips = UnheldFlips(draft, set);
+  if (flips.span.first == absl::InfiniteFuture()) return {};
+  return {std::min(AfterWindow(draft.in.options, flips.span), flips.latest), Hold::kCoalescing};
+}
+
+Due FlipsDue(const Draft& draft, const SetDraft& set) {
+  const Due due = WindowEnds(draft, set);
+  const Flips flips = UnheldFlips(draft, set);
+  if (due.at == absl::InfiniteFuture() || flips.undrain) return due;
+  return Postponed(draft, set, due, flips.latest);
 }
 
 Due PendingDue(const Draft& draft, const SetDraft& set) {
   const Memory& memory = draft.plan.memory;
-  if (draft.in.now >= memory.last_write + draft.in.options.shut_out) return {};
+  const bool shut_out = draft.in.now < memory.last_write + draft.in.options.shut_out;
+  if (!shut_out && !set.in_force) return {};
   Span span;
   const auto add = [&](const std::set<oci::BackendName>& names) {
     for (const oci::BackendName& name : names) {
@@ -79,7 +99,7 @@ Due PendingDue(const Draft& draft, const SetDraft& set) {
     }
   };
   add(set.pending_add);
-  if (set.pending_routable || !set.ruled) add(set.pending_removal);
+  if (set.in_force || set.pending_routable || !set.ruled) add(set.pending_removal);
   if (span.first == absl::InfiniteFuture()) return {};
   const Due due{AfterWindow(draft.in.options, span), Hold::kCoalescing};
   return set.ruled ? Postponed(draft, set, due, absl::InfiniteFuture()) : due;

@@ -14,13 +14,16 @@ struct Due {
   Hold reason = Hold::kNone;  // why `at` is in the future
 };
 
-// When the set's unheld flips go out: the coalescing window after the last one,
-// at most coalesce_at_most after the first, earlier if a deadline is near, later
-// if the sets of other Services wait for NIC and no deadline forbids it. An
-// un-drain waits for the window only.
+// When the set's unheld flips are complete: the coalescing window after the last
+// one, at most coalesce_at_most after the first, earlier if a deadline is near.
+Due WindowEnds(const Draft& draft, const SetDraft& set);
+
+// When they go out: then, or later if the sets of other Services wait for NIC and
+// no deadline forbids it. An un-drain waits for the window only.
 Due FlipsDue(const Draft& draft, const SetDraft& set);
 
-// The same for what is pending in the set, while NIC is shut out by us.
+// The same for what is pending in the set: while NIC is shut out by us, and while
+// drains are in force, which NIC's own write of that membership would clear.
 Due PendingDue(const Draft& draft, const SetDraft& set);
 
 // Sets of Services that did not opt in and for which NIC has work to do.
