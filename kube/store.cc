@@ -15,6 +15,12 @@ struct KeyOfObject {
   }
 };
 
+// Empty but for an EndpointSlice.
+ObjectKey ServiceOf(const Object& object) {
+  const auto* slice = std::get_if<EndpointSlice>(&object);
+  return slice == nullptr ? ObjectKey{} : ObjectKey{slice->key.ns, slice->service};
+}
+
 }  // namespace
 
 class ClusterStore::Sink final : public ReflectorSink {
@@ -68,6 +74,7 @@ uint32_t ClusterStore::BeginList() {
 
 void ClusterStore::Put(const Sink& sink, const ObjectKey& key, Object object) {
   Tables::Effect effect;
+  const ObjectKey service = ServiceOf(object);
   {
     absl::MutexLock lock(&mutex_);
     const bool is_change = synced_.contains({sink.resource_, sink.ns_});
@@ -75,7 +82,7 @@ void ClusterStore::Put(const Sink& sink, const ObjectKey& key, Object object) {
                           is_change ? clock_.Now() : absl::InfinitePast());
   }
   if (effect == Tables::Effect::kNone || !listener_) return;
-  listener_({sink.resource_, key, effect == Tables::Effect::kContent});
+  listener_({sink.resource_, key, effect == Tables::Effect::kContent, service});
 }
 
 void ClusterStore::Mark(Resource resource, const ObjectKey& key, uint32_t list) {
@@ -84,11 +91,16 @@ void ClusterStore::Mark(Resource resource, const ObjectKey& key, uint32_t list) 
 }
 
 void ClusterStore::Remove(Resource resource, const ObjectKey& key, const std::string& uid) {
+  ObjectKey service;
   {
     absl::MutexLock lock(&mutex_);
+    if (resource == Resource::kEndpointSlices) {
+      const std::shared_ptr<const EndpointSlice> slice = tables_->slices.Find(key);
+      if (slice != nullptr) service = {key.ns, slice->service};
+    }
     if (!tables_->Remove(resource, key, uid, clock_.Now())) return;
   }
-  Tell(resource, {key});
+  if (listener_) listener_({resource, key, /*content=*/true, service});
 }
 
 void ClusterStore::EndList(Resource resource, const std::string& ns, uint32_t list) {
@@ -118,7 +130,7 @@ void ClusterStore::Forget(Resource resource, const std::string& ns) {
 
 void ClusterStore::Tell(Resource resource, const std::vector<ObjectKey>& keys) const {
   if (!listener_) return;
-  for (const ObjectKey& key : keys) listener_({resource, key, /*content=*/true});
+  for (const ObjectKey& key : keys) listener_({resource, key, /*content=*/true, {}});
 }
 
 bool ClusterStore::Synced(Resource resource, const std::string& ns) const {

@@ -30,6 +30,9 @@ struct StoreChange {
   // False for a Pod of which only the resourceVersion moved (a status update):
   // of interest only to who waits for that Pod's status.
   bool content = true;
+  // Of an EndpointSlice: its Service; an empty name if a list no longer showed the
+  // slice, so that any Service may be meant.
+  ObjectKey service = {};
 };
 
 // Thread-safe. Each reflector feeds one sink; queries answer values or shared
