@@ -31,15 +31,15 @@ absl::string_view ResourceName(Resource resource);
 
 struct ListRequest {
   Resource resource = Resource::kServices;
-  std::string ns;  // empty: all namespaces
+  std::string ns = {};  // empty: all namespaces
   int limit = 500;
-  std::string continue_token;  // empty: first page
+  std::string continue_token = {};  // empty: first page
 };
 
 struct WatchRequest {
   Resource resource = Resource::kServices;
-  std::string ns;
-  std::string resource_version;
+  std::string ns = {};
+  std::string resource_version = {};
   // The server ends the watch after this; silence longer than it plus a margin
   // is a dead connection.
   absl::Duration timeout = absl::Minutes(5);
