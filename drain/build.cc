@@ -32,7 +32,7 @@ void Enter(Draft& draft, const Flip& flip) {
   entry.pod_uid = flip.pod_uid;
   entry.deadline = flip.deadline;
   entry.deleted_at = flip.deleted_at;
-  entry.confirmed = false;
+  if (draft.in.now <= entry.deadline) entry.confirmed = false;
   entry.by_operator = false;
 }
 
@@ -136,6 +136,14 @@ bool AddMembership(Draft& draft, const SetDraft& set, Write& write) {
   return true;
 }
 
+void HoldDue(SetDraft& set, Hold hold, absl::Time until) {
+  for (Wanted& wanted : set.wanted) {
+    if (wanted.hold != Hold::kNone) continue;
+    wanted.hold = hold;
+    wanted.until = until;
+  }
+}
+
 bool WantsMembership(const Draft& draft, const SetDraft& set) {
   return draft.in.options.carry_membership && set.input->has_membership;
 }
@@ -178,7 +186,9 @@ bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason) {
 
 bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
   if (!HaveFreshLook(draft)) {
-    draft.LookBy(draft.in.now + draft.in.options.work_request_poll);
+    const absl::Time again = draft.in.now + draft.in.options.work_request_poll;
+    HoldDue(set, Hold::kBackoff, again);
+    draft.LookBy(again);
     return true;
   }
   if (WantsMembership(draft, set) && !set.input->membership.has_value()) {
@@ -195,7 +205,10 @@ bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
   write.base = restores ? restoration->second.foreign : *set.read;
   if (restores) KeepFlags(draft, set, write);
   AddFlips(set, write);
-  if (!AddMembership(draft, set, write)) return false;
+  if (!AddMembership(draft, set, write)) {
+    HoldDue(set, Hold::kBrake, absl::InfiniteFuture());
+    return false;
+  }
   const bool must = restores || reason == WriteReason::kBehindForeign;
   if (write.change.empty() && !must) {
     // The watch is ahead of core Endpoints: NIC does not want it yet either.

@@ -66,8 +66,8 @@ struct Draft {
 
   // Given once, until a pass finds the condition gone.
   void TellOnce(const std::string& key, Notice notice) {
-    raised.insert(key);
-    if (in.memory.told.count(key) == 0) plan.notices.push_back(std::move(notice));
+    const bool first = raised.insert(key).second;
+    if (first && in.memory.told.count(key) == 0) plan.notices.push_back(std::move(notice));
   }
   std::set<std::string> raised;
 

@@ -39,6 +39,8 @@ absl::string_view Sentence(Rule rule) {
       return "its Pod is leaving (Failed or DisruptionTarget)";
     case Rule::kPortMismatch:
       return "its address is a Pod's but no endpoint slice has the port: untouched";
+    case Rule::kWithdrawn:
+      return "its Pod is published no more";
   }
   return "unknown";
 }
@@ -115,6 +117,11 @@ std::string ExplainWrite(const Write& write, absl::Time now) {
   std::string text = absl::StrCat("write ", write.set.value(), ": ",
                                   write.whole_set ? "UpdateBackendSet" : "UpdateBackend", ", ",
                                   Name(write.reason), ", if-match ", write.etag.value(), "\n");
+  if (write.reason == WriteReason::kRestore) {
+    absl::StrAppend(&text, "  the set as the foreign write left it, but for\n");
+  } else if (write.change.empty()) {
+    absl::StrAppend(&text, "  the set as read\n");
+  }
   for (const auto& [name, flags] : write.change.flips) {
     absl::StrAppend(&text, "  ", name.value(), " drain=", flags.drain ? "true" : "false",
                     flags.offline ? " offline=true" : "", "\n");
@@ -188,6 +195,8 @@ absl::string_view Name(Rule rule) {
       return "leaving";
     case Rule::kPortMismatch:
       return "port_mismatch";
+    case Rule::kWithdrawn:
+      return "withdrawn";
   }
   return "unknown";
 }
@@ -386,8 +395,11 @@ std::string Explain(const Input& input, const Plan& plan) {
   }
   absl::StrAppend(&text, ExplainLedger(input.ledger, plan.ledger));
   for (const Notice& notice : plan.notices) {
-    absl::StrAppend(&text, IsWarning(notice.kind) ? "warning " : "normal ", ReasonOf(notice.kind),
-                    ": ", Describe(notice, input.load_balancer), "\n");
+    absl::StrAppend(&text, IsWarning(notice.kind) ? "warning " : "normal ", ReasonOf(notice.kind));
+    if (!notice.regarding.kind.empty()) {
+      absl::StrAppend(&text, " on ", notice.regarding.kind, " ", notice.regarding.key.ToString());
+    }
+    absl::StrAppend(&text, ": ", Describe(notice, input.load_balancer), "\n");
   }
   if (plan.questions.empty()) {
     absl::StrAppend(&text, "next look ", Relative(plan.next_look, input.now), "\n");

@@ -44,7 +44,8 @@ class SetHolder {
     for (Wanted& wanted : set_.wanted) {
       const Endpoint& endpoint = *wanted.verdict.endpoint;
       if (!wanted.drain || wanted.backend->offline || !endpoint.serving) continue;
-      if (wanted.verdict.rule == Rule::kPodGone || wanted.verdict.rule == Rule::kLeaving) continue;
+      const Rule rule = wanted.verdict.rule;
+      if (rule == Rule::kPodGone || rule == Rule::kPodReplaced || rule == Rule::kLeaving) continue;
       if (wanted.end <= draft_.in.now) continue;
       Group& group = groups_[endpoint.workload];
       const bool window = set_.input->serving > absl::ZeroDuration() &&
@@ -118,6 +119,11 @@ class SetHolder {
     wanted.hold = hold;
     wanted.until = wanted.end - p99_;
     draft_.LookBy(wanted.until);
+    // The watch has not got the Pod: only its deletionTimestamp says how long.
+    const Endpoint& endpoint = *wanted.verdict.endpoint;
+    if (wanted.end == absl::InfiniteFuture() && endpoint.lookup.state == LookupState::kNotAsked) {
+      draft_.plan.questions.pods.insert(endpoint.pod);
+    }
   }
 
   void AskHealth(const Group& group) {

@@ -38,17 +38,16 @@ Verdict OfThisPod(const Endpoint& endpoint, absl::Time deletion, absl::Duration 
 
 // The watch of Pods and the endpoint slices disagree: one of them is late.
 Verdict OfUncached(const Endpoint& endpoint) {
-  if (endpoint.terminating) return Of(Rule::kSliceTerminating, Want::kDrained, endpoint);
   const PodLookup& lookup = endpoint.lookup;
-  switch (lookup.state) {
-    case LookupState::kNotAsked:
-    case LookupState::kNoAnswer:
-      return Of(Rule::kLookupFailed, Want::kKeep, endpoint);
-    case LookupState::kNotFound:
-      return Of(Rule::kPodGone, Want::kDrained, endpoint);
-    case LookupState::kFound:
-      break;
+  const bool found = lookup.state == LookupState::kFound;
+  if (lookup.state == LookupState::kNotFound) return Of(Rule::kPodGone, Want::kDrained, endpoint);
+  if (endpoint.terminating) {
+    const bool dated = found && SamePod(endpoint, lookup.uid) &&
+                       lookup.deletion_timestamp != absl::InfiniteFuture();
+    return dated ? Terminating(endpoint, lookup.deletion_timestamp, lookup.deletion_grace)
+                 : Of(Rule::kSliceTerminating, Want::kDrained, endpoint);
   }
+  if (!found) return Of(Rule::kLookupFailed, Want::kKeep, endpoint);
   if (SamePod(endpoint, lookup.uid)) {
     return OfThisPod(endpoint, lookup.deletion_timestamp, lookup.deletion_grace);
   }

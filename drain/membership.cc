@@ -17,7 +17,7 @@ void Remember(Draft& draft, const SetDraft& set) {
   for (const Endpoint& endpoint : set.input->endpoints) {
     if (endpoint.pod.name.empty()) continue;
     const bool deleted = endpoint.deletion_timestamp != absl::InfiniteFuture() ||
-                         endpoint.terminating || endpoint.lookup.state == LookupState::kNotFound;
+                         endpoint.lookup.deletion_timestamp != absl::InfiniteFuture();
     const auto remember = [&](const oci::BackendName& name) {
       KnownBackend& backend = known[set.Key(name)];
       if (backend.pod_uid != endpoint.uid) backend = {endpoint.uid, false};

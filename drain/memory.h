@@ -67,7 +67,7 @@ struct OwnWrite {
 // A Pod's address that this process saw published by the set's Service.
 struct KnownBackend {
   std::string pod_uid;
-  bool seen_deleted = false;  // with a deletionTimestamp, or gone from the API
+  bool seen_deleted = false;  // with a deletionTimestamp
 };
 
 // A foreign change that a write of ours, queued behind it, takes back.

@@ -134,7 +134,8 @@ class SetObserver {
         draft_.plan.memory.drained_by_others.clear();
         draft_.stand_down = false;
       }
-      entry->confirmed = false;
+      // What was confirmed in time stays so: its Pod's deadline was not missed.
+      if (draft_.in.now <= entry->deadline) entry->confirmed = false;
       entry->by_operator = false;
     }
     if (wanted.again && (draft_.stand_down || PastForce(draft_, verdict.deadline))) return;

@@ -32,9 +32,10 @@ std::string Once(absl::string_view what, const SetInput& set) {
   return absl::StrCat(what, "|", set.name.value(), "|", set.service.key.ToString());
 }
 
-bool HasAddress(const SetInput& set, const std::string& ip) {
-  return std::any_of(set.endpoints.begin(), set.endpoints.end(),
-                     [&](const Endpoint& endpoint) { return endpoint.ip == ip; });
+bool IsPodAddress(const SetInput& set, const std::string& ip) {
+  return std::any_of(set.endpoints.begin(), set.endpoints.end(), [&](const Endpoint& endpoint) {
+    return endpoint.ip == ip && !endpoint.pod.name.empty();
+  });
 }
 
 void TellAboutBackends(Draft& draft, const SetDraft& set) {
@@ -42,7 +43,7 @@ void TellAboutBackends(Draft& draft, const SetDraft& set) {
   bool all_nodes = !set.read->backends.empty() && !input.endpoints.empty();
   for (const oci::Backend& backend : set.read->backends) {
     const bool known = set.verdicts.count(backend.name) != 0;
-    const bool address = HasAddress(input, backend.ip_address);
+    const bool address = IsPodAddress(input, backend.ip_address);
     const bool node_port = backend.port >= kFirstNodePort && backend.port <= kLastNodePort;
     all_nodes = all_nodes && node_port && !known;
     if (known || !address) continue;
@@ -155,8 +156,10 @@ void Decide(Draft& draft, const SetDraft& set) {
       decision.pod = verdict->second.endpoint->pod;
       decision.pod_uid = verdict->second.endpoint->uid;
       decision.deadline = verdict->second.deadline;
-    } else if (HasAddress(*set.input, backend.ip_address)) {
+    } else if (IsPodAddress(*set.input, backend.ip_address)) {
       decision.rule = Rule::kPortMismatch;
+    } else if (IsOurs(draft, set, backend.name)) {
+      decision.rule = Rule::kWithdrawn;
     }
     draft.plan.decisions.push_back(std::move(decision));
   }
@@ -235,7 +238,7 @@ Plan MakePlan(const Input& input) {
   TellObstacles(draft);
   TellState(draft);
   for (const SetDraft& set : draft.sets) {
-    if (set.read != nullptr && set.ruled) Decide(draft, set);
+    if (set.read != nullptr && (set.ruled || !set.wanted.empty())) Decide(draft, set);
   }
   ForgetFlips(draft);
   draft.plan.memory.told = std::move(draft.raised);

@@ -52,6 +52,7 @@ enum class Rule {
   kLookupFailed,      // rule 3: no answer: keep
   kLeaving,           // rule 4: Failed or DisruptionTarget
   kPortMismatch,      // the Pod's address with a port that no slice has
+  kWithdrawn,         // was a Pod of this Service, is published no more
 };
 
 // Why a flip that is wanted is not in this plan's write.

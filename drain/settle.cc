@@ -33,6 +33,12 @@ void Finish(Draft& draft, const oci::WorkRequest& answer) {
       if (set.name == own.set) notice.regarding = set.service;
     }
     draft.plan.notices.push_back(std::move(notice));
+    // What it was to drain never was drained: the next write is the first again.
+    std::erase_if(memory.carried, [&](const auto& item) {
+      const auto entry = draft.plan.ledger.find(item.first);
+      return item.first.set == own.set &&
+             (entry == draft.plan.ledger.end() || !entry->second.confirmed);
+    });
   } else {
     const absl::Time finished = std::min(answer.time_finished, draft.in.now);
     memory.service_times.push_back(std::max(finished - own.accepted_at, absl::ZeroDuration()));
