@@ -9,19 +9,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "annotations/annotations.h"
+#include "annotations/table.h"
 #include "oci/backend_set_name.h"
 
 namespace controller {
 namespace {
-
-constexpr char kLoadBalancerId[] = "oci-native-ingress.oraclecloud.com/id";
-constexpr char kPaused[] = "oci-native-ingress.oraclecloud.com/backend-drain-paused";
-constexpr char kCarry[] = "oci-native-ingress.oraclecloud.com/backend-drain-carry";
-
-std::string AnnotationOf(const kube::IngressClass& ingress_class, const char* key) {
-  const auto found = ingress_class.annotations.find(key);
-  return found == ingress_class.annotations.end() ? std::string() : found->second;
-}
 
 kube::ObjectReference ReferenceTo(const kube::Ingress& ingress) {
   return {"networking.k8s.io/v1", "Ingress", ingress.key, ingress.uid};
@@ -77,8 +70,7 @@ class Mapper {
   void MapClass(const kube::IngressClass& ingress_class);
   void MapPaths(const kube::Ingress& ingress, MappedLoadBalancer& load_balancer);
   void MapDefaultBackends(const kube::IngressClass& ingress_class,
-                          const std::vector<const kube::Ingress*>& ingresses,
-                          MappedLoadBalancer& load_balancer);
+                          const std::vector<const kube::Ingress*>& ingresses, const oci::Ocid& id);
   void MapEntry(const LbMapEntry& entry);
   void FindClassesAtOdds(const oci::Ocid& id, MappedLoadBalancer& load_balancer);
 
@@ -182,7 +174,8 @@ void Mapper::MapPaths(const kube::Ingress& ingress, MappedLoadBalancer& load_bal
 
 void Mapper::MapDefaultBackends(const kube::IngressClass& ingress_class,
                                 const std::vector<const kube::Ingress*>& ingresses,
-                                MappedLoadBalancer& load_balancer) {
+                                const oci::Ocid& id) {
+  MappedLoadBalancer& load_balancer = load_balancers_[id];
   const oci::BackendSetName name(oci::kDefaultBackendSetName);
   std::vector<const kube::Ingress*> carriers;
   for (const kube::Ingress* ingress : ingresses) {
@@ -204,8 +197,7 @@ void Mapper::MapDefaultBackends(const kube::IngressClass& ingress_class,
   }
   // Which namespace the ingress controller takes depends on the order of its
   // cache, so that equal backends of two namespaces are contested by being two.
-  std::set<kube::ObjectKey>& wanted =
-      defaults_[oci::Ocid(AnnotationOf(ingress_class, kLoadBalancerId))][ingress_class.name];
+  std::set<kube::ObjectKey>& wanted = defaults_[id][ingress_class.name];
   for (const kube::Ingress* ingress : carriers) {
     wanted.insert({ingress->key.ns, ingress->default_backend->service});
     std::optional<MappedPort> port = Resolve(*ingress, *ingress->default_backend);
@@ -216,17 +208,19 @@ void Mapper::MapDefaultBackends(const kube::IngressClass& ingress_class,
 }
 
 void Mapper::MapClass(const kube::IngressClass& ingress_class) {
-  const oci::Ocid id(AnnotationOf(ingress_class, kLoadBalancerId));
+  const annotations::IngressClassValues values =
+      annotations::ParseIngressClassAnnotations(ingress_class.annotations).values;
+  const oci::Ocid id(values.load_balancer_id);
   if (id.empty()) {
     Report(MappingProblemKind::kLoadBalancerUnknown, ReferenceTo(ingress_class),
-           absl::StrCat("The class has no annotation ", kLoadBalancerId,
-                        " yet; the ingress controller sets it once the load balancer exists."));
+           absl::StrCat(
+               "The class has no annotation ", annotations::kLoadBalancerId,
+               " with an OCID yet; the ingress controller sets it once the load balancer exists."));
     return;
   }
   MappedLoadBalancer& load_balancer = load_balancers_[id];
-  load_balancer.classes.push_back({ingress_class.name, ingress_class.uid,
-                                   AnnotationOf(ingress_class, kPaused) == "true",
-                                   AnnotationOf(ingress_class, kCarry) == "all"});
+  load_balancer.classes.push_back(
+      {ingress_class.name, ingress_class.uid, values.paused, values.carry_all});
   uint64_t version = MixText(load_balancer.ingress_version, ingress_class.name);
   version = Mix(version, ingress_class.content_hash);
   const std::vector<const kube::Ingress*> ingresses = IngressesOf(ingress_class);
@@ -236,7 +230,7 @@ void Mapper::MapClass(const kube::IngressClass& ingress_class) {
     MapPaths(*ingress, load_balancer);
   }
   load_balancer.ingress_version = version;
-  MapDefaultBackends(ingress_class, ingresses, load_balancer);
+  MapDefaultBackends(ingress_class, ingresses, id);
 }
 
 void Mapper::MapEntry(const LbMapEntry& entry) {

@@ -59,7 +59,7 @@ struct MappedSet {
 struct MappedClass {
   std::string name;
   std::string uid;
-  bool paused = false;     // P/backend-drain-paused: "true"
+  bool paused = false;     // P/backend-drain-paused: "true", or a value not understood
   bool carry_all = false;  // P/backend-drain-carry: "all"
 };
 

@@ -20,6 +20,10 @@ using ::testing::IsEmpty;
 constexpr char kOurs[] = "oci.oraclecloud.com/native-ingress-controller";
 constexpr char kPrefix[] = "oci-native-ingress.oraclecloud.com/";
 
+oci::Ocid Id(const std::string& name) {
+  return oci::Ocid(absl::StrCat("ocid1.loadbalancer.oc1.iad.", name));
+}
+
 // A small cluster to be written down in a few lines.
 struct World {
   std::vector<kube::IngressClass> classes;
@@ -33,7 +37,7 @@ struct World {
     c.name = name;
     c.uid = name + "-uid";
     c.controller = controller;
-    if (!id.empty()) c.annotations[absl::StrCat(kPrefix, "id")] = id;
+    if (!id.empty()) c.annotations[absl::StrCat(kPrefix, "id")] = Id(id).value();
     classes.push_back(c);
     return *this;
   }
@@ -94,7 +98,7 @@ std::vector<std::string> Dump(const Mapping& mapping) {
   for (const auto& [id, load_balancer] : mapping.load_balancers) {
     for (const auto& [name, set] : load_balancer.sets) {
       lines.push_back(absl::StrCat(
-          id.value(), " ", name.value(), ": ",
+          id.value().substr(Id("").value().size()), " ", name.value(), ": ",
           absl::StrJoin(set.ports, ", ",
                         [](std::string* out, const MappedPort& port) { out->append(Dump(port)); }),
           set.contested ? " !" : ""));
@@ -127,7 +131,7 @@ TEST(MapBackendSets, MapsPathsOfIngressesOfOurClasses) {
   EXPECT_THAT(Dump(mapping),
               ElementsAre(absl::StrCat("lb1 ", NameOf("web", 80), ": shop/web:80->8080")));
   EXPECT_THAT(mapping.problems, IsEmpty());
-  const MappedLoadBalancer& load_balancer = mapping.load_balancers.at(oci::Ocid("lb1"));
+  const MappedLoadBalancer& load_balancer = mapping.load_balancers.at(Id("lb1"));
   EXPECT_EQ(load_balancer.classes[0].name, "ours");
   EXPECT_EQ(load_balancer.sets.begin()->second.ports[0].uid, "web-uid");
 }
@@ -159,7 +163,7 @@ TEST(MapBackendSets, TheControllerClassIsAFlag) {
   input.classes = {&world.classes[0]};
   input.ingresses = {&world.ingresses[0]};
   input.services = {&world.services[0]};
-  EXPECT_EQ(MapBackendSets(input).load_balancers.count(oci::Ocid("lb1")), 1u);
+  EXPECT_EQ(MapBackendSets(input).load_balancers.count(Id("lb1")), 1u);
 }
 
 TEST(MapBackendSets, AClassWithoutIdIsReportedAndMapsNothing) {
@@ -304,7 +308,7 @@ TEST(MapBackendSets, ClassesOfOneLoadBalancerAreKeyedByIt) {
   const Mapping mapping = world.Map();
   EXPECT_THAT(Dump(mapping), ElementsAre("lb1 bs_800a26eae26c08c: default/svc:180->8080, "
                                          "default/svc1:80->8080 !"));
-  EXPECT_EQ(mapping.load_balancers.at(oci::Ocid("lb1")).classes.size(), 2u);
+  EXPECT_EQ(mapping.load_balancers.at(Id("lb1")).classes.size(), 2u);
 }
 
 struct DefaultCase {
@@ -382,7 +386,7 @@ TEST(MapBackendSets, AClassWithoutDefaultBackendEmptiesTheSetOfItsNeighbour) {
 }
 
 LbMapEntry Entry(const std::string& service, int port, const std::string& set) {
-  return {{"shop", service}, port, oci::Ocid("lb1"), oci::BackendSetName(set)};
+  return {{"shop", service}, port, Id("lb1"), oci::BackendSetName(set)};
 }
 
 TEST(MapBackendSets, TheMapFileNamesSetsThatNoIngressDescribes) {
@@ -434,7 +438,7 @@ TEST(MapBackendSets, ReadsWhatAClassSaysAboutItsLoadBalancer) {
   } kCases[] = {
       {"backend-drain-paused", "true", true, false},
       {"backend-drain-paused", "false", false, false},
-      {"backend-drain-paused", "yes", false, false},
+      {"backend-drain-paused", "yes", true, false},
       {"backend-drain-carry", "all", false, true},
       {"backend-drain-carry", "true", false, false},
   };
@@ -443,7 +447,7 @@ TEST(MapBackendSets, ReadsWhatAClassSaysAboutItsLoadBalancer) {
     world.Class("one", "lb1").Class("two", "lb1");
     world.classes[1].annotations[absl::StrCat(kPrefix, c.key)] = c.value;
     const Mapping mapping = world.Map();
-    const MappedLoadBalancer& load_balancer = mapping.load_balancers.at(oci::Ocid("lb1"));
+    const MappedLoadBalancer& load_balancer = mapping.load_balancers.at(Id("lb1"));
     EXPECT_EQ(load_balancer.paused(), c.paused) << c.key << "=" << c.value;
     EXPECT_EQ(load_balancer.carry_all(), c.carry_all) << c.key << "=" << c.value;
   }
@@ -463,17 +467,15 @@ TEST(MapBackendSets, DoesNotDependOnTheOrderOfItsInput) {
   const Mapping back = world.Map(true);
   EXPECT_EQ(Dump(forth), Dump(back));
   EXPECT_EQ(forth.problems, back.problems);
-  EXPECT_EQ(forth.load_balancers.at(oci::Ocid("lb1")).ingress_version,
-            back.load_balancers.at(oci::Ocid("lb1")).ingress_version);
+  EXPECT_EQ(forth.load_balancers.at(Id("lb1")).ingress_version,
+            back.load_balancers.at(Id("lb1")).ingress_version);
 }
 
 TEST(MapBackendSets, TheIngressVersionFollowsIngressesAndClassesOfThatLoadBalancerOnly) {
   World world;
   world.Class("one", "lb1").Class("two", "lb2").Service({"shop", "web"}, {Port(80, 8080)});
   world.Ingress({"shop", "a"}, "one", {{"web", 80, ""}});
-  const auto version = [&] {
-    return world.Map().load_balancers.at(oci::Ocid("lb1")).ingress_version;
-  };
+  const auto version = [&] { return world.Map().load_balancers.at(Id("lb1")).ingress_version; };
   const uint64_t before = version();
   EXPECT_EQ(version(), before);
   world.classes[1].content_hash = 7;
