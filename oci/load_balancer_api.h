@@ -10,14 +10,15 @@
 
 namespace oci {
 
-// What every write carries. All three are required.
+// What every write carries.
 struct WriteGuard {
   // From the read that the decision came from. An empty one is refused with
   // InvalidArgument before anything is sent.
   Etag if_match;
-  // The same for a resend of the same bytes, a new one for each new decision.
+  // The same for a resend of the same bytes, a new one for each new decision. An
+  // empty one is refused, too.
   RetryToken retry_token;
-  // Names our call in Oracle's logs: opc-request-id.
+  // Names our call in Oracle's logs: opc-request-id. Empty: one is made.
   std::string request_id;
 };
 
@@ -25,13 +26,14 @@ struct WriteGuard {
 //
 // Statuses say what to do next (the table is in http_status.h):
 //   Unavailable         repeat this call later (429, 5xx, connection refused).
-//   Aborted             412 or 409: read again and plan again.
+//   Aborted             412, or 409 of an incorrect state: read and plan again.
 //   FailedPrecondition  wait for a change (409 on a running work request).
 //   DeadlineExceeded    it may have happened: read.
 //   NotFound            the object is not there (404; OCI also says so for
 //                       missing rights).
-//   Unauthenticated     401 after one refresh of the credentials.
-//   InvalidArgument     400: tell the user, do not retry.
+//   Unauthenticated     401 after one refresh of the credentials, or none to be had.
+//   InvalidArgument     400, or an answer that is not what the API says: tell the
+//                       user, do not retry.
 //   ResourceExhausted   400 LimitExceeded or QuotaExceeded.
 // A server's Retry-After and error code travel in the status's payload, see
 // http_status.h.
@@ -65,8 +67,7 @@ class LoadBalancerApi {
 
   virtual absl::StatusOr<WorkRequest> GetWorkRequest(const WorkRequestId& id) = 0;
 
-  // Newest first, all pages up to 1,000 entries: unfinished ones and those of the
-  // recent past.
+  // Newest first, at most 1,000: unfinished ones and those of the recent past.
   virtual absl::StatusOr<std::vector<WorkRequest>> ListWorkRequests(const Ocid& load_balancer) = 0;
 };
 
