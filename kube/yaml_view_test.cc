@@ -1,0 +1,78 @@
+#include "kube/yaml_view.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace kube {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+YamlView Parse(const std::string& text) {
+  const absl::StatusOr<YamlView> view = ParseYaml(text);
+  EXPECT_TRUE(view.ok()) << view.status();
+  return view.value_or(YamlView());
+}
+
+TEST(ParseYaml, ReadsMapsSequencesAndText) {
+  const YamlView view = Parse("a:\n  - b: x\n  - b: 7\nc: null\n");
+  ASSERT_THAT(view["a"].Elements(), SizeIs(2));
+  EXPECT_EQ(view["a"].Elements()[0]["b"].Text(), "x");
+  EXPECT_EQ(view["a"].Elements()[1]["b"].Text(), "7");
+  EXPECT_EQ(view["a"].Elements()[1]["b"].line(), 3);
+  EXPECT_FALSE(view["c"].exists());
+}
+
+TEST(ParseYaml, ReadsJson) {
+  EXPECT_EQ(Parse(R"({"a": {"b": ["c"]}})")["a"]["b"].Elements()[0].Text(), "c");
+}
+
+TEST(YamlView, IsNothingWhereSomethingElseIsThanWasAskedFor) {
+  const YamlView view = Parse("a: text\nb: [1]\n");
+  EXPECT_FALSE(view["missing"]["below"].exists());
+  EXPECT_FALSE(view["a"]["below"].exists());
+  EXPECT_FALSE(view["b"]["below"].exists());
+  EXPECT_THAT(view["a"].Elements(), IsEmpty());
+  EXPECT_EQ(view["b"].Text(), std::nullopt);
+  EXPECT_EQ(view.Text(), std::nullopt);
+  EXPECT_EQ(YamlView().line(), 0);
+  EXPECT_FALSE(Parse("")["a"].exists());
+  EXPECT_FALSE(Parse("just text")["a"].exists());
+}
+
+TEST(ParseYaml, NamesTheLineOfAnError) {
+  EXPECT_THAT(ParseYaml("a: b\nc: [").status().message(), HasSubstr("line "));
+  EXPECT_FALSE(ParseYaml("\tx: 1").ok());
+  EXPECT_FALSE(ParseYaml("a: *unknown").ok());
+}
+
+TEST(ParseYaml, RefusesWhatIsTooLargeTooDeepOrTooMuch) {
+  EXPECT_THAT(ParseYaml(std::string((1 << 20) + 1, ' ')).status().message(),
+              HasSubstr("larger than"));
+  EXPECT_THAT(ParseYaml(std::string(33, '[') + std::string(33, ']')).status().message(),
+              HasSubstr("nested too deeply"));
+  EXPECT_FALSE(ParseYaml(std::string(100000, '[')).ok());
+  std::string many = "[";
+  for (int i = 0; i < 100001; ++i) many += "1,";
+  EXPECT_THAT(ParseYaml(many + "]").status().message(), HasSubstr("too many values"));
+}
+
+TEST(ParseYaml, RefusesAliasBombsAndSurvivesCycles) {
+  std::string bomb = "a0: &a0 [x,x]\n";
+  for (int i = 1; i < 60; ++i) {
+    absl::StrAppend(&bomb, "a", i, ": &a", i, " [*a", i - 1, ",*a", i - 1, "]\n");
+  }
+  EXPECT_THAT(ParseYaml(bomb).status().message(), HasSubstr("too many aliases"));
+  const absl::StatusOr<YamlView> cycle = ParseYaml("a: &a [*a]");
+  if (cycle.ok()) {
+    EXPECT_EQ((*cycle)["a"].Text(), std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace kube
