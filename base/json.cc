@@ -136,6 +136,13 @@ absl::StatusOr<absl::Time> ReadTime(const rapidjson::Value& object, absl::string
   return time;
 }
 
+std::string FormatTime(absl::Time time) {
+  // absl writes an infinite time as its name alone, and the Z after it.
+  if (time == absl::InfiniteFuture()) return "infinite-future";
+  if (time == absl::InfinitePast()) return "infinite-past";
+  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ", time, absl::UTCTimeZone());
+}
+
 absl::StatusOr<std::string> RequireString(const rapidjson::Value& object, absl::string_view name) {
   if (FindMember(object, name) == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": missing"));

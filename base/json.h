@@ -43,6 +43,9 @@ absl::StatusOr<int64_t> ReadInt(const rapidjson::Value& object, absl::string_vie
                                 int64_t missing = 0);
 // RFC 3339. A missing or null member gives absl::InfiniteFuture().
 absl::StatusOr<absl::Time> ReadTime(const rapidjson::Value& object, absl::string_view name);
+// RFC 3339 in UTC with as many digits as it needs; "infinite-future" and
+// "infinite-past", which ReadTime takes too.
+std::string FormatTime(absl::Time time);
 
 // The member must be there; missing is InvalidArgument "<name>: missing".
 absl::StatusOr<std::string> RequireString(const rapidjson::Value& object, absl::string_view name);

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -88,14 +85,6 @@ std::vector<std::string> ListCases(const std::string& folder, absl::string_view 
     if (absl::EndsWith(name, suffix)) names.insert(name.substr(0, name.size() - suffix.size()));
   }
   return {names.begin(), names.end()};
-}
-
-absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file.is_open() || !file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
-  return text.str();
 }
 
 absl::StatusOr<std::string> RunCase(absl::string_view snapshot_json) {

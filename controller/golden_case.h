@@ -17,8 +17,6 @@ inline constexpr char kPlanSuffix[] = ".plan.txt";
 // Names of the files in `folder` that end in `suffix`, without it, sorted.
 std::vector<std::string> ListCases(const std::string& folder, absl::string_view suffix);
 
-absl::StatusOr<std::string> ReadTextFile(const std::string& path);
-
 // What the case's golden file holds: what it is about, the plan in words, and the
 // invariant it breaks, if any. An error names the member of the snapshot.
 absl::StatusOr<std::string> RunCase(absl::string_view snapshot_json);

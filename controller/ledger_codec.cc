@@ -12,10 +12,6 @@ namespace {
 
 constexpr int64_t kVersion = 1;
 
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ", time, absl::UTCTimeZone());
-}
-
 class EntryWriter {
  public:
   void Text(absl::string_view name, absl::string_view value) {
@@ -24,7 +20,7 @@ class EntryWriter {
   // Nothing for a time that is infinite: then it is not known, or never.
   void Time(absl::string_view name, absl::Time time) {
     if (time != absl::InfiniteFuture() && time != absl::InfinitePast()) {
-      Member(name, base::QuoteJson(TimeText(time)));
+      Member(name, base::QuoteJson(base::FormatTime(time)));
     }
   }
   void Flag(absl::string_view name, bool value) {

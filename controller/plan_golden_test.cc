@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "controller/golden_case.h"
 #include "gtest/gtest.h"
 
@@ -16,11 +17,11 @@ class PlanGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(PlanGolden, SaysWhatItSaid) {
   const std::string path = absl::StrCat(kGoldenFolder, "/", GetParam());
-  const auto snapshot = ReadTextFile(absl::StrCat(path, kSnapshotSuffix));
+  const auto snapshot = base::ReadFile(absl::StrCat(path, kSnapshotSuffix));
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   const auto plan = RunCase(*snapshot);
   ASSERT_TRUE(plan.ok()) << path << kSnapshotSuffix << ": " << plan.status().message();
-  const auto golden = ReadTextFile(absl::StrCat(path, kPlanSuffix));
+  const auto golden = base::ReadFile(absl::StrCat(path, kPlanSuffix));
   ASSERT_TRUE(golden.ok()) << golden.status().message() << "\n" << kHint;
   EXPECT_TRUE(*plan == *golden) << path << kPlanSuffix << "\n"
                                 << UnifiedDiff(*golden, *plan) << kHint;
@@ -48,7 +49,7 @@ TEST(PlanGoldens, HaveSnapshots) {
 // Broken invariants are bugs, also where a golden file says so.
 TEST(PlanGoldens, BreakNoInvariant) {
   for (const std::string& name : ListCases(kGoldenFolder, kPlanSuffix)) {
-    const auto golden = ReadTextFile(absl::StrCat(kGoldenFolder, "/", name, kPlanSuffix));
+    const auto golden = base::ReadFile(absl::StrCat(kGoldenFolder, "/", name, kPlanSuffix));
     ASSERT_TRUE(golden.ok());
     EXPECT_EQ(golden->find("BROKEN"), std::string::npos) << name;
   }

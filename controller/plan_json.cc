@@ -22,7 +22,7 @@ class Object {
   Object& Flag(absl::string_view name, bool value) { return Raw(name, value ? "true" : "false"); }
   Object& Time(absl::string_view name, absl::Time time) {
     if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) return Raw(name, "null");
-    return Text(name, absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ", time, absl::UTCTimeZone()));
+    return Text(name, base::FormatTime(time));
   }
   std::string Json() const { return absl::StrCat("{", text_, "}"); }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "controller/golden_case.h"
 #include "controller/snapshot.h"
@@ -12,7 +13,7 @@ namespace controller {
 namespace {
 
 rapidjson::Document JsonOf(const std::string& name) {
-  const auto text = ReadTextFile(absl::StrCat(kGoldenFolder, "/", name, kSnapshotSuffix));
+  const auto text = base::ReadFile(absl::StrCat(kGoldenFolder, "/", name, kSnapshotSuffix));
   EXPECT_TRUE(text.ok()) << text.status();
   const auto snapshot = DecodeSnapshot(*text);
   EXPECT_TRUE(snapshot.ok()) << snapshot.status();

@@ -279,7 +279,7 @@ std::string EncodeSnapshot(const Snapshot& snapshot) {
   if (!snapshot.about.empty()) {
     document.AddMember("about", WriteString(snapshot.about, writer), writer.allocator);
   }
-  document.AddMember("now", WriteString(FormatSnapshotTime(snapshot.input.now), writer),
+  document.AddMember("now", WriteString(base::FormatTime(snapshot.input.now), writer),
                      writer.allocator);
   document.AddMember("load_balancer", WriteString(snapshot.input.load_balancer.value(), writer),
                      writer.allocator);

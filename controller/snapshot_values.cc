@@ -233,18 +233,12 @@ absl::Status ReadValue(const rapidjson::Value& value, const std::string& path,
 rapidjson::Value WriteValue(absl::Time value, SnapshotWriter& writer) {
   const absl::Duration offset = value - writer.context.now;
   if (absl::AbsDuration(offset) > kRelativeWithin) {
-    return WriteString(FormatSnapshotTime(value), writer);
+    return WriteString(base::FormatTime(value), writer);
   }
   const bool past = offset < absl::ZeroDuration();
   return WriteString(absl::StrCat(past ? "-" : "+", absl::FormatDuration(absl::AbsDuration(offset)),
                                   offset == absl::ZeroDuration() ? "s" : ""),
                      writer);
-}
-
-std::string FormatSnapshotTime(absl::Time time) {
-  if (time == absl::InfiniteFuture()) return "infinite-future";
-  if (time == absl::InfinitePast()) return "infinite-past";
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ", time, absl::UTCTimeZone());
 }
 
 }  // namespace controller

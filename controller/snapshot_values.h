@@ -116,9 +116,6 @@ absl::Status ReadValue(const rapidjson::Value& value, const std::string& path,
                        const SnapshotContext& context, absl::Time& out);
 rapidjson::Value WriteValue(absl::Time value, SnapshotWriter& writer);
 
-// RFC 3339 in UTC with as many digits as it needs.
-std::string FormatSnapshotTime(absl::Time time);
-
 template <TextValue K>
 absl::Status ReadValue(const rapidjson::Value& value, const std::string& path,
                        const SnapshotContext& context, std::set<K>& out) {

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "controller/golden_case.h"
 
 namespace {
 
 // True if the file holds `text` afterwards.
 bool Update(const std::string& path, const std::string& text) {
-  const absl::StatusOr<std::string> before = controller::ReadTextFile(path);
+  const absl::StatusOr<std::string> before = base::ReadFile(path);
   if (before.ok() && *before == text) return true;
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -37,7 +38,7 @@ int main() {
   int failures = 0;
   for (const std::string& name : controller::ListCases(folder, controller::kSnapshotSuffix)) {
     const std::string path = absl::StrCat(folder, "/", name);
-    const auto snapshot = controller::ReadTextFile(path + controller::kSnapshotSuffix);
+    const auto snapshot = base::ReadFile(path + controller::kSnapshotSuffix);
     const auto plan = snapshot.ok() ? controller::RunCase(*snapshot) : snapshot;
     if (!plan.ok()) {
       std::fprintf(stderr, "%s%s: %s\n", path.c_str(), controller::kSnapshotSuffix,

@@ -1,0 +1,34 @@
+#include "cmd/plan_command.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "controller/plan_json.h"
+#include "controller/snapshot.h"
+#include "drain/check.h"
+#include "drain/explain.h"
+#include "drain/plan.h"
+
+namespace cmd {
+
+absl::StatusOr<PlanOutput> ParsePlanOutput(absl::string_view text) {
+  if (text == "text") return PlanOutput::kText;
+  if (text == "json") return PlanOutput::kJson;
+  return absl::InvalidArgumentError(absl::StrCat("--output=", text, ": expected text or json"));
+}
+
+absl::StatusOr<std::string> PlanFromSnapshot(const std::string& path, PlanOutput output) {
+  const auto json = base::ReadFile(path, controller::kMaxSnapshotBytes);
+  if (!json.ok()) return json.status();
+  const auto snapshot = controller::DecodeSnapshot(*json);
+  if (!snapshot.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", snapshot.status().message()));
+  }
+  const drain::Plan plan = drain::MakePlan(snapshot->input);
+  const absl::Status check = drain::CheckPlan(snapshot->input, plan);
+  if (!check.ok()) return check;
+  return output == PlanOutput::kJson
+             ? absl::StrCat(controller::PlanToJson(snapshot->input, plan), "\n")
+             : drain::Explain(snapshot->input, plan);
+}
+
+}  // namespace cmd
