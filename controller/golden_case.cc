@@ -9,10 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "controller/snapshot.h"
 #include "drain/check.h"
 #include "drain/explain.h"
-#include "drain/plan.h"
 
 namespace controller {
 namespace {
@@ -87,17 +85,36 @@ std::vector<std::string> ListCases(const std::string& folder, absl::string_view 
   return {names.begin(), names.end()};
 }
 
-absl::StatusOr<std::string> RunCase(absl::string_view snapshot_json) {
-  const absl::StatusOr<Snapshot> snapshot = DecodeSnapshot(snapshot_json);
-  if (!snapshot.ok()) return snapshot.status();
-  if (snapshot->about.empty()) return absl::InvalidArgumentError("about: say what the case shows");
-  const drain::Plan plan = drain::MakePlan(snapshot->input);
-  std::string text = absl::StrCat("# ", snapshot->about, "\n\n");
-  text += drain::Explain(snapshot->input, plan);
-  if (plan.questions.empty()) text += ExplainMemory(snapshot->input.memory, plan.memory);
-  const absl::Status check = drain::CheckPlan(snapshot->input, plan);
+absl::StatusOr<Snapshot> DecodeCase(absl::string_view snapshot_json) {
+  absl::StatusOr<Snapshot> snapshot = DecodeSnapshot(snapshot_json);
+  if (snapshot.ok() && snapshot->about.empty()) {
+    return absl::InvalidArgumentError("about: say what the case shows");
+  }
+  return snapshot;
+}
+
+std::string RunCase(const Snapshot& snapshot) {
+  const drain::Plan plan = drain::MakePlan(snapshot.input);
+  std::string text = absl::StrCat("# ", snapshot.about, "\n\n");
+  text += drain::Explain(snapshot.input, plan);
+  if (plan.questions.empty()) text += ExplainMemory(snapshot.input.memory, plan.memory);
+  const absl::Status check = drain::CheckPlan(snapshot.input, plan);
   if (!check.ok()) absl::StrAppend(&text, "BROKEN ", check.message(), "\n");
   return text;
+}
+
+void AnswerNothing(const drain::Questions& questions, drain::Input& input) {
+  input.own_work_request_failed = input.own_work_request_failed || questions.own_work_request;
+  input.work_requests_failed = input.work_requests_failed || questions.work_requests;
+  input.read_failed = input.read_failed || questions.read;
+  for (const drain::BackendKey& key : questions.health) input.health[key].answered = false;
+  for (drain::SetInput& set : input.sets) {
+    if (questions.memberships.count(set.service.key) != 0) set.membership.emplace();
+    for (drain::Endpoint& endpoint : set.endpoints) {
+      if (questions.pods.count(endpoint.pod) == 0) continue;
+      endpoint.lookup.state = drain::LookupState::kNoAnswer;
+    }
+  }
 }
 
 std::string UnifiedDiff(absl::string_view before, absl::string_view after) {

@@ -7,6 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "controller/snapshot.h"
+#include "drain/plan.h"
 
 namespace controller {
 
@@ -17,9 +19,15 @@ inline constexpr char kPlanSuffix[] = ".plan.txt";
 // Names of the files in `folder` that end in `suffix`, without it, sorted.
 std::vector<std::string> ListCases(const std::string& folder, absl::string_view suffix);
 
+// A snapshot that says what it is about. An error names the member.
+absl::StatusOr<Snapshot> DecodeCase(absl::string_view snapshot_json);
+
 // What the case's golden file holds: what it is about, the plan in words, and the
-// invariant it breaks, if any. An error names the member of the snapshot.
-absl::StatusOr<std::string> RunCase(absl::string_view snapshot_json);
+// invariant it breaks, if any.
+std::string RunCase(const Snapshot& snapshot);
+
+// The answer "no answer" to every open question: a call failed, or came to nothing.
+void AnswerNothing(const drain::Questions& questions, drain::Input& input);
 
 // Lines that differ with "-" and "+", and three lines around them; empty if none.
 std::string UnifiedDiff(absl::string_view before, absl::string_view after);

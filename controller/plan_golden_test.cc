@@ -1,11 +1,17 @@
 // Every pair of testdata/drain/ is a test. A new case needs no C++.
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/file.h"
 #include "controller/golden_case.h"
+#include "drain/check.h"
+#include "drain/explain.h"
 #include "gtest/gtest.h"
 
 namespace controller {
@@ -13,18 +19,56 @@ namespace {
 
 constexpr char kHint[] = "If this is what is meant: bazel run //controller:update_goldens";
 
-class PlanGolden : public testing::TestWithParam<std::string> {};
+class PlanGolden : public testing::TestWithParam<std::string> {
+ protected:
+  std::string Path(const char* suffix) const {
+    return absl::StrCat(kGoldenFolder, "/", GetParam(), suffix);
+  }
+
+  Snapshot Read() const {
+    const auto json = base::ReadFile(Path(kSnapshotSuffix));
+    EXPECT_TRUE(json.ok()) << json.status();
+    if (!json.ok()) return {};
+    auto snapshot = DecodeCase(*json);
+    EXPECT_TRUE(snapshot.ok()) << Path(kSnapshotSuffix) << ": " << snapshot.status().message();
+    return snapshot.ok() ? *std::move(snapshot) : Snapshot();
+  }
+};
 
 TEST_P(PlanGolden, SaysWhatItSaid) {
-  const std::string path = absl::StrCat(kGoldenFolder, "/", GetParam());
-  const auto snapshot = base::ReadFile(absl::StrCat(path, kSnapshotSuffix));
-  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
-  const auto plan = RunCase(*snapshot);
-  ASSERT_TRUE(plan.ok()) << path << kSnapshotSuffix << ": " << plan.status().message();
-  const auto golden = base::ReadFile(absl::StrCat(path, kPlanSuffix));
+  const std::string plan = RunCase(Read());
+  const auto golden = base::ReadFile(Path(kPlanSuffix));
   ASSERT_TRUE(golden.ok()) << golden.status().message() << "\n" << kHint;
-  EXPECT_TRUE(*plan == *golden) << path << kPlanSuffix << "\n"
-                                << UnifiedDiff(*golden, *plan) << kHint;
+  EXPECT_TRUE(plan == *golden) << Path(kPlanSuffix) << "\n" << UnifiedDiff(*golden, plan) << kHint;
+}
+
+TEST_P(PlanGolden, DoesNotDependOnTheOrderOfEndpoints) {
+  Snapshot snapshot = Read();
+  const std::string forth = RunCase(snapshot);
+  for (drain::SetInput& set : snapshot.input.sets) {
+    std::reverse(set.endpoints.begin(), set.endpoints.end());
+  }
+  EXPECT_EQ(UnifiedDiff(forth, RunCase(snapshot)), "");
+}
+
+// So the loop of questions and answers ends, and no answer breaks no invariant.
+TEST_P(PlanGolden, AsksNoQuestionTwice) {
+  Snapshot snapshot = Read();
+  std::set<std::string> asked;
+  drain::Plan plan = drain::MakePlan(snapshot.input);
+  while (!plan.questions.empty()) {
+    drain::Plan questions;
+    questions.questions = plan.questions;
+    for (absl::string_view line :
+         absl::StrSplit(drain::Explain(snapshot.input, questions), '\n', absl::SkipEmpty())) {
+      if (!absl::StartsWith(line, "ask: ")) continue;
+      ASSERT_TRUE(asked.insert(std::string(line)).second) << line << " was asked before";
+    }
+    AnswerNothing(plan.questions, snapshot.input);
+    plan = drain::MakePlan(snapshot.input);
+  }
+  const absl::Status check = drain::CheckPlan(snapshot.input, plan);
+  EXPECT_TRUE(check.ok()) << check;
 }
 
 std::string TestName(const testing::TestParamInfo<std::string>& info) {

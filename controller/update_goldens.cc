@@ -39,12 +39,13 @@ int main() {
   for (const std::string& name : controller::ListCases(folder, controller::kSnapshotSuffix)) {
     const std::string path = absl::StrCat(folder, "/", name);
     const auto snapshot = base::ReadFile(path + controller::kSnapshotSuffix);
-    const auto plan = snapshot.ok() ? controller::RunCase(*snapshot) : snapshot;
-    if (!plan.ok()) {
+    const auto decoded = snapshot.ok() ? controller::DecodeCase(*snapshot)
+                                       : absl::StatusOr<controller::Snapshot>(snapshot.status());
+    if (!decoded.ok()) {
       std::fprintf(stderr, "%s%s: %s\n", path.c_str(), controller::kSnapshotSuffix,
-                   std::string(plan.status().message()).c_str());
+                   std::string(decoded.status().message()).c_str());
       ++failures;
-    } else if (!Update(path + controller::kPlanSuffix, *plan)) {
+    } else if (!Update(path + controller::kPlanSuffix, controller::RunCase(*decoded))) {
       ++failures;
     }
   }
