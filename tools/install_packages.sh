@@ -64,6 +64,7 @@ if ((EUID != 0)); then
     say "(with sudo, which may ask for your password)"
   else
     as_root=(false)
+    say "(but this is neither root, nor is there sudo)"
   fi
 fi
 
@@ -99,5 +100,6 @@ if ((${#needed[@]} > 0)) && ! apt install --no-install-recommends "${needed[@]}"
 fi
 if ((${#optional[@]} > 0)) && ! apt install --no-install-recommends "${optional[@]}"; then
   say "Could not install ${optional[*]}; going on without."
+else
+  say "Installed."
 fi
-say "Installed."

@@ -98,6 +98,9 @@ def main():
                 os.utime(os.path.join(cache, name))
             else:
                 waiting[path] = name
+    if waiting:
+        print(f"  clang-tidy: {len(waiting)} files changed since they passed, seconds each",
+              file=sys.stderr, flush=True)
     failed, told = 0, time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         running = {pool.submit(run_one, args.root, path): path for path in waiting}
@@ -109,7 +112,7 @@ def main():
                 print(f"clang-tidy {path}:\n{output}", flush=True)
             else:
                 remember(cache, waiting[path])
-            if time.monotonic() - told > 5:
+            if time.monotonic() - told > 15:
                 told = time.monotonic()
                 print(f"  clang-tidy: {done} of {len(waiting)} changed files", file=sys.stderr,
                       flush=True)
