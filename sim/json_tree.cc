@@ -137,19 +137,19 @@ double JsonTree::AsDouble(double otherwise) const {
   return is_int() ? static_cast<double>(AsInt()) : otherwise;
 }
 
-const std::string& JsonTree::AsString() const {
+const std::string& JsonTree::AsString() const& {
   static const std::string* const empty = new std::string();
   const std::string* value = std::get_if<std::string>(&value_);
   return value == nullptr ? *empty : *value;
 }
 
-const JsonTree::Array& JsonTree::items() const {
+const JsonTree::Array& JsonTree::items() const& {
   static const Array* const empty = new Array();
   const Array* value = std::get_if<Array>(&value_);
   return value == nullptr ? *empty : *value;
 }
 
-const JsonTree::Object& JsonTree::members() const {
+const JsonTree::Object& JsonTree::members() const& {
   static const Object* const empty = new Object();
   const Object* value = std::get_if<Object>(&value_);
   return value == nullptr ? *empty : *value;
@@ -162,7 +162,7 @@ const JsonTree* JsonTree::Find(absl::string_view name) const {
   return nullptr;
 }
 
-const JsonTree& JsonTree::operator[](absl::string_view name) const {
+const JsonTree& JsonTree::operator[](absl::string_view name) const& {
   const JsonTree* found = Find(name);
   return found == nullptr ? Null() : *found;
 }

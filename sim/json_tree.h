@@ -63,14 +63,20 @@ class JsonTree {
   bool AsBool(bool otherwise = false) const;
   int64_t AsInt(int64_t otherwise = 0) const;
   double AsDouble(double otherwise = 0) const;
-  const std::string& AsString() const;  // empty for any other type
-  const Array& items() const;           // empty for any other type
-  const Object& members() const;        // empty for any other type
+  // Empty for any other type. Of a temporary they answer a copy, so that a loop
+  // over Parse(...)["items"].items() is safe.
+  const std::string& AsString() const&;
+  std::string AsString() && { return std::as_const(*this).AsString(); }
+  const Array& items() const&;
+  Array items() && { return std::as_const(*this).items(); }
+  const Object& members() const&;
+  Object members() && { return std::as_const(*this).members(); }
 
   // The member, or nullptr if this is no object or has none of that name.
   const JsonTree* Find(absl::string_view name) const;
   // The member or null; the reference to null lives for ever.
-  const JsonTree& operator[](absl::string_view name) const;
+  const JsonTree& operator[](absl::string_view name) const&;
+  JsonTree operator[](absl::string_view name) && { return std::as_const(*this)[name]; }
   bool Has(absl::string_view name) const { return Find(name) != nullptr; }
 
   // These make this an object first if it is none.

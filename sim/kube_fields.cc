@@ -82,12 +82,10 @@ void AddItems(const JsonTree* before, const JsonTree& after,
 JsonTree Changed(const JsonTree* before, const JsonTree& after, absl::string_view parent,
                  absl::string_view name, Ownership ownership) {
   JsonTree set = JsonTree::Object{};
-  const std::vector<absl::string_view> keys = ListKeys(parent, name);
-  const bool leaf = IsAtomic(name) || (after.is_array() && keys.empty()) ||
-                    (after.is_object() && after.members().empty()) ||
-                    (after.is_array() && after.items().empty()) ||
-                    (!after.is_object() && !after.is_array());
-  if (leaf) return set;
+  std::vector<absl::string_view> keys;
+  if (after.is_array() && !after.items().empty()) keys = ListKeys(parent, name);
+  const bool parts = after.is_object() ? !after.members().empty() : !keys.empty();
+  if (!parts || IsAtomic(name)) return set;
   if (before == nullptr && ownership == Ownership::kUpdate && !IsPlainStruct(name) &&
       !name.empty()) {
     set.Set(".", JsonTree::Object{});

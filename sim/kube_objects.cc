@@ -52,6 +52,8 @@ JsonTree WithoutTimes(JsonTree object) {
 bool SameContent(const JsonTree& a, const JsonTree& b) {
   const auto without = [](JsonTree tree) {
     for (const char* name : {"metadata", "status"}) tree.Erase(name);
+    // Binding a Pod to a node does not count.
+    if (tree["spec"].Has("nodeName")) tree.Child("spec").Erase("nodeName");
     return tree;
   };
   return without(a) == without(b);
@@ -289,6 +291,7 @@ KubeResult KubeObjects::Modify(const KubeObjectRef& ref, const KubeWriter& write
   if (before == nullptr) return Refuse(kube_error::NotFound(ref));
   JsonTree after = *before;
   change(after);
+  if (after == *before) return {.object = before};
   return Write(ref, before, std::move(after), writer);
 }
 
@@ -321,8 +324,9 @@ KubeResult KubeObjects::DeletePod(const KubeObjectRef& ref, const KubeObject& be
   const bool at_once =
       spec["nodeName"].AsString().empty() || phase == "Failed" || phase == "Succeeded";
   if (at_once) grace = 0;
-  if (old.Has("deletionTimestamp") && grace > 0 &&
-      grace >= old["deletionGracePeriodSeconds"].AsInt()) {
+  const bool finalized = old["finalizers"].items().empty();
+  const int64_t old_grace = old["deletionGracePeriodSeconds"].AsInt();
+  if (old.Has("deletionTimestamp") && grace >= old_grace && (grace > 0 || !finalized)) {
     return {.object = before};
   }
   JsonTree after = *before;
@@ -333,7 +337,7 @@ KubeResult KubeObjects::DeletePod(const KubeObjectRef& ref, const KubeObject& be
   metadata.Set("deletionGracePeriodSeconds", grace);
   after.Set("metadata", OrderedMetadata(metadata));
   const KubeObject stored = store_.Put(*ref.resource, std::move(after));
-  if (grace > 0 || !old["finalizers"].items().empty()) return {.object = stored};
+  if (grace > 0 || !finalized) return {.object = stored};
   return {.object = store_.Remove(ref, *stored)};
 }
 
