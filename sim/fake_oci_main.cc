@@ -1,6 +1,6 @@
 // fake_oci: the fake load balancer's API as a program.
 //
-//   fake_oci --state=lb.json --write_config=/tmp/oci --service_time=6s-14s
+//   fake_oci --state=lb.json --write_config=DIR --service_time=6s-14s
 //   listening on 127.0.0.1:40123
 
 #include <gflags/gflags.h>
