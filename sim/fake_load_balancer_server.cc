@@ -28,7 +28,7 @@ class FakeLoadBalancerServer::Trusted : public http::Transport {
   absl::StatusOr<http::Response> Send(const http::Request& request) override {
     Exchange exchange;
     {
-      absl::MutexLock lock(&server_.mutex_);
+      std::lock_guard<std::mutex> lock(server_.mutex_);
       exchange = server_.http_.HandleTrusted(request, client_, server_.clock_.Now());
     }
     return Deliver(request, std::move(exchange), server_.clock_);
@@ -66,7 +66,7 @@ FakeLoadBalancerServer::~FakeLoadBalancerServer() { server_.reset(); }
 Answer FakeLoadBalancerServer::Handle(const http::Request& request) {
   Exchange exchange;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     exchange = http_.Handle(request, clock_.Now());
   }
   Answer answer(std::move(exchange.response));

@@ -10,12 +10,11 @@
 #define OCI_BACKEND_DRAIN_SIM_FAKE_LOAD_BALANCER_SERVER_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "sim/fake_load_balancer.h"
 #include "sim/fake_load_balancer_http.h"
@@ -43,8 +42,8 @@ class FakeLoadBalancerServer {
   // Calls `function(FakeLoadBalancer&, FakeLoadBalancerHttp&)` while no request is
   // being handled, and returns what it returns. It must not call the server.
   template <typename Function>
-  auto With(Function&& function) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  auto With(Function&& function) {
+    std::lock_guard<std::mutex> lock(mutex_);
     return std::forward<Function>(function)(core_, http_);
   }
 
@@ -57,9 +56,10 @@ class FakeLoadBalancerServer {
   Answer Handle(const http::Request& request);
 
   base::Clock& clock_;
-  absl::Mutex mutex_;
-  FakeLoadBalancer core_ ABSL_GUARDED_BY(mutex_);
-  FakeLoadBalancerHttp http_ ABSL_GUARDED_BY(mutex_);
+  // Not absl's: ThreadSanitizer does not see into the system's libabsl.
+  std::mutex mutex_;  // guards core_ and http_
+  FakeLoadBalancer core_;
+  FakeLoadBalancerHttp http_;
   std::unique_ptr<HttpServer> server_;
 };
 

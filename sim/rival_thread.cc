@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/time/time.h"
 #include "base/clock.h"
 
 namespace sim {
@@ -12,28 +13,32 @@ RivalThread::RivalThread(RivalOptions options, RivalWorld& world, http::Transpor
 
 RivalThread::~RivalThread() {
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
   }
+  woken_.notify_one();
   thread_.join();
 }
 
 void RivalThread::Notify() {
-  absl::MutexLock lock(&mutex_);
-  notified_ = true;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    notified_ = true;
+  }
+  woken_.notify_one();
 }
 
 RivalCounts RivalThread::counts() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return counts_;
 }
 
 void RivalThread::Run() {
   while (true) {
     const absl::Time next = rival_.Step(base::RealClock().Now());
-    absl::MutexLock lock(&mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     counts_ = rival_.counts();
-    mutex_.AwaitWithDeadline(absl::Condition(this, &RivalThread::Woken), next);
+    woken_.wait_until(lock, absl::ToChronoTime(next), [this] { return stop_ || notified_; });
     if (stop_) return;
     if (std::exchange(notified_, false)) rival_.Notify();
   }

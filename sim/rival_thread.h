@@ -2,10 +2,10 @@
 #ifndef OCI_BACKEND_DRAIN_SIM_RIVAL_THREAD_H_
 #define OCI_BACKEND_DRAIN_SIM_RIVAL_THREAD_H_
 
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "sim/rival.h"
 
 namespace sim {
@@ -20,19 +20,19 @@ class RivalThread {
   ~RivalThread();
 
   // See Rival::Notify. Does not wait for a pass that is running.
-  void Notify() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Notify();
   // As of the end of the last step.
-  RivalCounts counts() const ABSL_LOCKS_EXCLUDED(mutex_);
+  RivalCounts counts() const;
 
  private:
-  void Run() ABSL_LOCKS_EXCLUDED(mutex_);
-  bool Woken() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || notified_; }
+  void Run();
 
-  Rival rival_;  // the thread's own
-  mutable absl::Mutex mutex_;
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-  bool notified_ ABSL_GUARDED_BY(mutex_) = false;
-  RivalCounts counts_ ABSL_GUARDED_BY(mutex_);
+  Rival rival_;               // the thread's own
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable woken_;
+  bool stop_ = false;
+  bool notified_ = false;
+  RivalCounts counts_;
   std::thread thread_;
 };
 

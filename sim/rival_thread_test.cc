@@ -1,8 +1,9 @@
 #include "sim/rival_thread.h"
 
+#include <future>
 #include <string>
+#include <utility>
 
-#include "absl/synchronization/notification.h"
 #include "base/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,7 +29,8 @@ class OnePodMore : public RivalWorld {
 TEST(RivalThread, WritesByItselfAndShowsUpInTheLogs) {
   auto server = FakeLoadBalancerServer::Start({}, base::RealClock());
   ASSERT_TRUE(server.ok()) << server.status();
-  absl::Notification written;
+  std::promise<void> written;
+  bool seen = false;
   std::string request_line;
   std::string write_line;
   (*server)->With([&](FakeLoadBalancer& core, FakeLoadBalancerHttp& http) {
@@ -37,16 +39,16 @@ TEST(RivalThread, WritesByItselfAndShowsUpInTheLogs) {
                     .ok());
     core.SetOnFinished([&](const WriteRecord& record) { write_line = WriteLogLine(record); });
     http.SetOnAnswered([&](const RequestRecord& record) {
-      if (record.request.method != "PUT" || written.HasBeenNotified()) return;
+      if (record.request.method != "PUT" || std::exchange(seen, true)) return;
       request_line = RequestLogLine(record);
-      written.Notify();
+      written.set_value();
     });
   });
   OnePodMore world;
   const auto transport = (*server)->TrustedTransport("rival");
   {
     RivalThread rival({}, world, *transport);
-    written.WaitForNotification();
+    written.get_future().wait();
     rival.Notify();  // the unmodified one does not care
   }
   EXPECT_TRUE(base::ParseJson(request_line, "line").ok()) << request_line;
