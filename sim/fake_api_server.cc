@@ -135,6 +135,7 @@ KubeAnswer FakeApiServer::Handle(const http::Request& request, absl::Time now) {
     watches_.Close(*std::exchange(answer.watch, std::nullopt));
   }
   record.status = answer.lose ? 0 : answer.response.status;
+  if (on_request_) on_request_(record);
   log_.push_back(std::move(record));
   if (log_.size() > options_.log_limit) log_.pop_front();
   Advance(now);
@@ -163,6 +164,7 @@ KubeAnswer FakeApiServer::Serve(const http::Request& request, const KubeRequestI
 std::optional<std::string> FakeApiServer::UserOf(const http::Request& request) const {
   if (options_.users_by_token.empty()) return "admin";
   absl::string_view token = http::FindHeader(request.headers, "Authorization");
+  if (token.empty() && !options_.user_without_token.empty()) return options_.user_without_token;
   if (!absl::ConsumePrefix(&token, "Bearer ")) return std::nullopt;
   const auto found = options_.users_by_token.find(std::string(token));
   if (found == options_.users_by_token.end()) return std::nullopt;

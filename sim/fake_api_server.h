@@ -13,9 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -33,6 +35,9 @@ namespace sim {
 struct FakeApiServerOptions {
   // User by bearer token. Empty: no token is asked for, everyone is "admin".
   std::map<std::string, std::string> users_by_token = {};
+  // Who speaks without any token although tokens are asked for; empty: 401. Set it
+  // where the connection has authenticated the client.
+  std::string user_without_token = {};
   absl::Duration bookmark_interval = absl::Minutes(1);
   // Of a watch that names no timeoutSeconds.
   absl::Duration watch_timeout = absl::Minutes(40);
@@ -79,6 +84,8 @@ class FakeApiServer {
   KubeAnswer Handle(const http::Request& request, absl::Time now);
 
   KubeWatchBytes TakeWatch(int64_t id) { return watches_.Take(id); }
+  // Whether TakeWatch would answer anything but an open watch without bytes.
+  bool HasWatchBytes(int64_t id) const { return watches_.HasNews(id); }
   void CloseWatch(int64_t id) { watches_.Close(id); }
   size_t open_watches() const { return watches_.count(); }
 
@@ -108,6 +115,10 @@ class FakeApiServer {
 
   // Oldest first, the last log_limit of them.
   const std::deque<KubeRequestRecord>& log() const { return log_; }
+  // Called with each entry of the log as it is made.
+  void OnRequest(std::function<void(const KubeRequestRecord&)> callback) {
+    on_request_ = std::move(callback);
+  }
 
  private:
   KubeAnswer Serve(const http::Request& request, const KubeRequestInfo& info, absl::Time now,
@@ -131,6 +142,7 @@ class FakeApiServer {
   std::map<std::string, std::vector<KubeAccessRule>> allowed_;
   std::vector<KubeAccessRule> forbidden_;
   std::deque<KubeRequestRecord> log_;
+  std::function<void(const KubeRequestRecord&)> on_request_;
 };
 
 }  // namespace sim

@@ -6,7 +6,6 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "sim/fake_load_balancer_server.h"
 #include "sim/json_log.h"
 #include "sim/kube_rival_world.h"
+#include "sim/line_file.h"
 #include "sim/program.h"
 #include "sim/request_signature.h"
 #include "sim/rival_thread.h"
@@ -153,26 +153,6 @@ absl::Status AddKeys(SignatureVerifier& keys) {
   const auto pem = ReadFile(FLAGS_public_key);
   return pem.ok() ? keys.AddKey(FLAGS_key_id, FLAGS_key_id, *pem) : pem.status();
 }
-
-// A file of lines; written as they come, so that a reader need not wait for the end.
-class LineFile {
- public:
-  explicit LineFile(const std::string& path) : path_(path) {
-    if (!path.empty()) file_.open(path, std::ios::trunc);
-  }
-  absl::Status status() const {
-    return path_.empty() || file_.is_open()
-               ? absl::OkStatus()
-               : absl::UnavailableError(absl::StrCat(path_, ": cannot be written"));
-  }
-  void Add(const std::string& line) {
-    if (file_.is_open()) file_ << line << std::endl;
-  }
-
- private:
-  const std::string path_;
-  std::ofstream file_;
-};
 
 // The ingress controller's writer with all it needs.
 struct RivalParts {

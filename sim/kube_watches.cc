@@ -62,6 +62,12 @@ KubeWatchBytes KubeWatches::Take(int64_t id) {
   return out;
 }
 
+bool KubeWatches::HasNews(int64_t id) const {
+  const auto found = watches_.find(id);
+  return found == watches_.end() || !found->second.queued.empty() ||
+         found->second.state != State::kOpen;
+}
+
 void KubeWatches::Close(int64_t id) { watches_.erase(id); }
 
 void KubeWatches::Advance(absl::Time now) {

@@ -42,6 +42,8 @@ class KubeWatches {
   int64_t Open(KubeWatchOptions options, absl::Time now);
   // Takes what is queued. An unknown or closed watch is kCut.
   KubeWatchBytes Take(int64_t id);
+  // Whether Take would answer anything but an open watch without bytes.
+  bool HasNews(int64_t id) const;
   void Close(int64_t id);
   size_t count() const { return watches_.size(); }
 

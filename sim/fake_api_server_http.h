@@ -1,0 +1,81 @@
+// The fake cluster on a socket of the loopback interface, in real time.
+//
+//   auto cluster = sim::FakeCluster::Start({}, base::RealClock());
+//   (*cluster)->With([&](sim::FakeApiServer& server, sim::Controllers&) {
+//     server.ApplyManifest(manifest, base::RealClock().Now());
+//   });
+//   ... speak to (*cluster)->url() ...
+#ifndef OCI_BACKEND_DRAIN_SIM_FAKE_API_SERVER_HTTP_H_
+#define OCI_BACKEND_DRAIN_SIM_FAKE_API_SERVER_HTTP_H_
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "base/clock.h"
+#include "http/transport.h"
+#include "sim/controllers.h"
+#include "sim/fake_api_server.h"
+#include "sim/http_server.h"
+
+namespace sim {
+
+struct FakeClusterOptions {
+  FakeApiServerOptions server = {};
+  ControllersOptions controllers = {};
+  ServerOptions socket = {};
+};
+
+// Thread-safe. A thread of its own runs the controllers when they are due.
+class FakeCluster {
+ public:
+  // Status as of HttpServer::Start. `clock` tells the time and must outlive the
+  // cluster; waiting is done in real time, so it must run as real time does.
+  static absl::StatusOr<std::unique_ptr<FakeCluster>> Start(FakeClusterOptions options,
+                                                            base::Clock& clock);
+  // Ends every watch and joins every thread.
+  ~FakeCluster();
+  FakeCluster(const FakeCluster&) = delete;
+  FakeCluster& operator=(const FakeCluster&) = delete;
+
+  std::string url() const { return http_->url(); }
+  int port() const { return http_->port(); }
+  HttpServer& http_server() { return *http_; }
+
+  // Calls `function(FakeApiServer&, Controllers&)` while nothing else touches
+  // them, and returns what it returns; the controllers run afterwards. It must not
+  // call the cluster.
+  template <typename Function>
+  auto With(Function&& function) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    touched_ = true;
+    return std::forward<Function>(function)(server_, controllers_);
+  }
+
+  // As a restart of the real one: every connection breaks, old versions expire.
+  void Restart();
+
+ private:
+  FakeCluster(FakeClusterOptions options, base::Clock& clock);
+
+  Answer Handle(const http::Request& request);
+  void ServeWatch(int64_t watch, StreamWriter& writer);
+  void RunControllers();
+
+  base::Clock& clock_;
+  absl::Mutex mutex_;
+  FakeApiServer server_ ABSL_GUARDED_BY(mutex_);
+  Controllers controllers_ ABSL_GUARDED_BY(mutex_);
+  bool touched_ ABSL_GUARDED_BY(mutex_) = true;  // since the controllers ran
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<HttpServer> http_;
+  std::thread driver_;
+};
+
+}  // namespace sim
+
+#endif  // OCI_BACKEND_DRAIN_SIM_FAKE_API_SERVER_HTTP_H_
