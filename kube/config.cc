@@ -9,8 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/file.h"
 #include "kube/kubeconfig.h"
-#include "kube/small_file.h"
 
 namespace kube {
 namespace {
@@ -41,7 +41,7 @@ absl::StatusOr<ConnectionConfig> InCluster(const std::string& host, const std::s
   const bool is_ipv6 = absl::StrContains(host, ':');
   config.server =
       absl::StrCat("https://", is_ipv6 ? "kubernetes.default.svc" : host, ":", port_number);
-  absl::StatusOr<std::string> ca = ReadSmallFile(folder + "/ca.crt", kMaxFileBytes);
+  absl::StatusOr<std::string> ca = base::ReadFile(folder + "/ca.crt", kMaxFileBytes);
   if (!ca.ok()) {
     return absl::Status(ca.status().code(),
                         absl::StrCat(ca.status().message(),
@@ -53,7 +53,7 @@ absl::StatusOr<ConnectionConfig> InCluster(const std::string& host, const std::s
   if (absl::StatusOr<std::string> token = config.token_source->Token(); !token.ok()) {
     return token.status();
   }
-  const absl::StatusOr<std::string> ns = ReadSmallFile(folder + "/namespace", kMaxFileBytes);
+  const absl::StatusOr<std::string> ns = base::ReadFile(folder + "/namespace", kMaxFileBytes);
   if (ns.ok()) config.default_namespace = std::string(absl::StripAsciiWhitespace(*ns));
   return config;
 }

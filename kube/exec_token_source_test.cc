@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kube/small_file.h"
 
 namespace kube {
 namespace {
@@ -73,7 +73,7 @@ class ExecTokenSourceTest : public ::testing::Test {
         << R"({"apiVersion":")" << kVersion << R"(","kind":"ExecCredential","status":{"token":")"
         << token << "\"" << expiry << "}}";
   }
-  size_t Runs() { return ReadSmallFile(folder_ + "/runs", 1 << 20)->size() / 4; }
+  size_t Runs() { return base::ReadFile(folder_ + "/runs", 1 << 20)->size() / 4; }
 
   const std::string folder_ = testing::TempDir();
   SetClock clock_;

@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "kube/exec_token_source.h"
-#include "kube/small_file.h"
 #include "kube/yaml_view.h"
 
 namespace kube {
@@ -57,7 +57,7 @@ void AddEntries(const YamlView& document, absl::string_view list, absl::string_v
 }
 
 absl::Status AddFile(const std::string& path, Kubeconfig& kubeconfig) {
-  const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxFileBytes);
+  const absl::StatusOr<std::string> text = base::ReadFile(path, kMaxFileBytes);
   if (!text.ok()) return text.status();
   const absl::StatusOr<YamlView> document = ParseYaml(*text);
   if (!document.ok()) {
@@ -134,7 +134,7 @@ absl::StatusOr<std::string> ReadPem(const Entry& entry, const std::string& field
   }
   const std::string file = entry.value[field].Text().value_or("");
   if (file.empty()) return "";
-  absl::StatusOr<std::string> text = ReadSmallFile(Resolve(entry, file), kMaxFileBytes);
+  absl::StatusOr<std::string> text = base::ReadFile(Resolve(entry, file), kMaxFileBytes);
   if (!text.ok()) return entry.Error(field, text.status().message());
   if (!absl::StrContains(*text, "-----BEGIN ")) {
     return entry.Error(field, absl::StrCat(Resolve(entry, file), " is not PEM"));

@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "kube/small_file.h"
+#include "base/file.h"
 
 namespace kube {
 namespace {
@@ -29,7 +29,7 @@ absl::StatusOr<std::string> FileTokenSource::Token() {
   absl::MutexLock lock(&mutex_);
   const absl::Time now = clock_.Now();
   if (now - read_at_ < kReadAgainAfter && now >= read_at_) return token_;
-  const absl::StatusOr<std::string> text = ReadSmallFile(path_, kMaxTokenBytes);
+  const absl::StatusOr<std::string> text = base::ReadFile(path_, kMaxTokenBytes);
   absl::StatusOr<std::string> token =
       text.ok() ? CheckToken(*text, path_) : absl::StatusOr<std::string>(text.status());
   if (!token.ok()) {

@@ -6,7 +6,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kube/small_file.h"
 
 namespace kube {
 namespace {
@@ -67,14 +66,6 @@ TEST(CheckToken, RefusesWhatNoHeaderCanCarry) {
         std::string("a\0b", 3), std::string("\xc3\xa9"), std::string(100000, 'x')}) {
     EXPECT_TRUE(absl::IsInvalidArgument(CheckToken(text, "x").status()));
   }
-}
-
-TEST(ReadSmallFile, SaysWhyAFileIsNotUsable) {
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadSmallFile(testing::TempDir(), 10).status()));
-  const std::string path = testing::TempDir() + "/large";
-  std::ofstream(path) << "0123456789";
-  EXPECT_EQ(*ReadSmallFile(path, 10), "0123456789");
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadSmallFile(path, 9).status()));
 }
 
 }  // namespace
