@@ -89,10 +89,13 @@ CertificateAndKey MakeCertificate(const CertificateOptions& options,
   X509_gmtime_adj(X509_getm_notBefore(certificate.get()), absl::ToInt64Seconds(options.valid_from));
   X509_gmtime_adj(X509_getm_notAfter(certificate.get()), absl::ToInt64Seconds(options.valid_until));
   X509_set_pubkey(certificate.get(), key.get());
+  std::string common_name = options.common_name;
+  // An issuer of the same name as what it signs would look self-signed.
+  if (common_name.empty()) common_name = options.is_authority ? "test CA" : "test";
   X509_NAME* name = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
-                             reinterpret_cast<const unsigned char*>(options.common_name.c_str()),
-                             -1, -1, 0);
+                             reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,
+                             0);
   const Certificate issuer_certificate =
       issuer == nullptr ? nullptr : ReadCertificate(issuer->certificate_pem);
   X509* signer = issuer == nullptr ? certificate.get() : issuer_certificate.get();

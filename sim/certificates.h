@@ -10,7 +10,7 @@
 namespace sim {
 
 struct CertificateOptions {
-  std::string common_name = "test";
+  std::string common_name = {};  // empty: "test CA" of an authority, else "test"
   // Host names and IPv4 addresses that it is for.
   std::vector<std::string> names = {};
   bool is_authority = false;
