@@ -144,10 +144,6 @@ void HoldDue(SetDraft& set, Hold hold, absl::Time until) {
   }
 }
 
-bool WantsMembership(const Draft& draft, const SetDraft& set) {
-  return draft.in.options.carry_membership && set.input->has_membership;
-}
-
 }  // namespace
 
 void TellBrake(Draft& draft, const SetDraft& set, int count) {
@@ -191,7 +187,7 @@ bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
     draft.LookBy(again);
     return true;
   }
-  if (WantsMembership(draft, set) && !set.input->membership.has_value()) {
+  if (CarriesMembership(draft, set) && !set.input->membership.has_value()) {
     draft.plan.questions.memberships.insert(set.input->service.key);
     return true;
   }

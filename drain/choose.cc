@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "drain/build.h"
+#include "drain/membership.h"
 #include "drain/timing.h"
 
 namespace drain {
@@ -175,7 +176,7 @@ bool TryWrite(Draft& draft, const Candidate& candidate) {
                           candidate.reason == WriteReason::kReassert;
   const WriteMode mode = draft.in.options.write_mode;
   const bool one = due == 1 && flips_only && mode != WriteMode::kBackendSet &&
-                   (!set.pending() || !draft.in.options.carry_membership);
+                   (!set.pending() || !CarriesMembership(draft, set));
   const bool forced = candidate.single || (mode == WriteMode::kBackend && flips_only);
   return one || forced ? BuildSingle(draft, set, candidate.reason)
                        : BuildWhole(draft, set, candidate.reason);

@@ -12,18 +12,19 @@ bool Published(const SetInput& set, const Endpoint& endpoint) {
   return !endpoint.pod.name.empty() && (set.publishes_terminating || !endpoint.terminating);
 }
 
+// Of several Pods at one address, the one that decides about it.
 void Remember(Draft& draft, const SetDraft& set) {
   auto& known = draft.plan.memory.known;
-  for (const Endpoint& endpoint : set.input->endpoints) {
-    if (endpoint.pod.name.empty()) continue;
+  for (const auto& [name, verdict] : set.verdicts) {
+    const Endpoint& endpoint = *verdict.endpoint;
     const bool deleted = endpoint.deletion_timestamp != absl::InfiniteFuture() ||
                          endpoint.lookup.deletion_timestamp != absl::InfiniteFuture();
-    const auto remember = [&](const oci::BackendName& name) {
-      KnownBackend& backend = known[set.Key(name)];
+    const auto remember = [&](const oci::BackendName& address) {
+      KnownBackend& backend = known[set.Key(address)];
       if (backend.pod_uid != endpoint.uid) backend = {endpoint.uid, false};
       backend.seen_deleted = backend.seen_deleted || deleted;
     };
-    remember(endpoint.backend);
+    remember(name);
     if (set.input->target_port > 0) {
       remember(oci::MakeBackendName(endpoint.ip, set.input->target_port));
     }
@@ -130,10 +131,15 @@ void ObserveMembership(Draft& draft) {
   Forget(draft);
 }
 
+bool CarriesMembership(const Draft& draft, const SetDraft& set) {
+  return draft.in.options.carry_membership && set.input->has_membership &&
+         (set.ruled || draft.in.carry_all);
+}
+
 MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::BackendSet& base) {
   MembershipChange change;
   const auto& answer = set.input->membership;
-  if (!draft.in.options.carry_membership || !set.input->has_membership) return change;
+  if (!CarriesMembership(draft, set)) return change;
   if (!answer.has_value() || !answer->answered) return change;
   if (answer->members.empty()) {
     change.empty_endpoints = true;

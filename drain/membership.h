@@ -13,6 +13,10 @@ namespace drain {
 // Requires a read.
 void ObserveMembership(Draft& draft);
 
+// Whether our writes to the set carry what the ingress controller wants there. Not
+// for a Service without opt-in, whose set is written only to un-drain.
+bool CarriesMembership(const Draft& draft, const SetDraft& set);
+
 struct MembershipChange {
   std::vector<oci::Backend> additions;
   std::vector<oci::BackendName> removals;
