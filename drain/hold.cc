@@ -43,7 +43,9 @@ class SetHolder {
   void CollectDrains() {
     for (Wanted& wanted : set_.wanted) {
       const Endpoint& endpoint = *wanted.verdict.endpoint;
-      if (!wanted.drain || wanted.backend->offline || !endpoint.serving) continue;
+      if (wanted.hold != drain::Hold::kNone || !wanted.drain || wanted.backend->offline ||
+          !endpoint.serving)
+        continue;
       const Rule rule = wanted.verdict.rule;
       if (rule == Rule::kPodGone || rule == Rule::kPodReplaced || rule == Rule::kLeaving) continue;
       if (wanted.end <= draft_.in.now) continue;

@@ -88,8 +88,8 @@ class SetObserver {
       return;
     }
     if (entry->by_operator && entry->pod_uid == verdict.endpoint->uid) return;
-    if (draft_.stand_down) return;
     set_.wanted.push_back(WantedFor(backend, false, verdict, *set_.input));
+    if (draft_.stand_down) set_.wanted.back().hold = Hold::kStandDown;
   }
 
   void LiveAndRoutable(const oci::Backend& backend) {
@@ -138,7 +138,8 @@ class SetObserver {
       if (draft_.in.now <= entry->deadline) entry->confirmed = false;
       entry->by_operator = false;
     }
-    if (wanted.again && (draft_.stand_down || PastForce(draft_, verdict.deadline))) return;
+    if (wanted.again && PastForce(draft_, verdict.deadline)) return;
+    if (wanted.again && draft_.stand_down) wanted.hold = Hold::kStandDown;
     if (!PastForce(draft_, verdict.deadline)) set_.in_force = true;
     set_.wanted.push_back(std::move(wanted));
   }
