@@ -163,7 +163,10 @@ test_shell() {
 test_clang_tidy() {
   local lint=$tools/run_clang_tidy.py
   good "$lint"
-  bad "bugprone-" base/bad.cc "$lint" <<<'bool F(int a) { return a == 1 || a == 1 ? true : sizeof(sizeof(a)); }'
+  bad "bugprone-use-after-move" base/bad.cc "$lint" < <(
+    printf '#include <string>\n#include <utility>\n'
+    printf 'bool F(std::string a) { std::string b = std::move(a); return a == b; }\n'
+  )
   bad "error" base/bad.cc "$lint" <<<'int F() { return missing; }'
   # What passed is remembered, but not once a header of it has changed.
   fresh
