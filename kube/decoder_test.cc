@@ -252,6 +252,15 @@ TEST(DecodePods, RefusesWrongTypesInListAndWatchAlike) {
   }
 }
 
+TEST(DecodePods, RefusesCharactersThatNoNameHas) {
+  for (const char* name : {"p\xff", "p\xc3\xa9", "p\\u0000", "p\\u000a"}) {
+    const BadObject bad =
+        DecodeBad(Resource::kPods, absl::StrCat("{\"metadata\":{\"name\":\"", name, "\"}}"));
+    EXPECT_THAT(bad.why.message(), HasSubstr("metadata.name: ")) << name;
+  }
+  EXPECT_FALSE(DecodeListPage(Resource::kPods, List("[]") + std::string("\0{", 2)).ok());
+}
+
 TEST(DecodePods, ReadsNullFieldsAsAbsent) {
   const PodMetadata pod = DecodeOne<PodMetadata>(Resource::kPods, R"({"metadata":{"name":"p",
       "deletionTimestamp":null,"deletionGracePeriodSeconds":null,"ownerReferences":null}})");

@@ -1,16 +1,17 @@
 #include "kube/metadata_decoder.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/json.h"
-#include "rapidjson/encodedstream.h"
 #include "rapidjson/error/en.h"
-#include "rapidjson/memorystream.h"
 #include "rapidjson/reader.h"
+#include "rapidjson/stream.h"
 
 namespace kube {
 namespace {
@@ -82,6 +83,13 @@ absl::string_view NameOf(const NamedField (&fields)[n], Field field) {
     if (known.field == field) return known.name;
   }
   return "";
+}
+
+// All that is kept are names, identifiers and versions, which have no other
+// characters.
+bool IsPlain(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c >= 0x20 && c < 0x7f; });
 }
 
 // RapidJSON calls the members named as its handler concept wants them; each
@@ -243,7 +251,7 @@ class PageHandler {
 
   void TakeString(absl::string_view text) {
     std::string* const target = TargetOfString();
-    if (target != nullptr) {
+    if (target != nullptr && IsPlain(text)) {
       target->assign(text.data(), text.size());
     } else if (field_ == Field::kDeletionTimestamp) {
       if (!absl::ParseTime(absl::RFC3339_full, text, &pod_.deletion_timestamp, nullptr)) {
@@ -281,7 +289,7 @@ class PageHandler {
     } else if (here() == Where::kRoot || here() == Where::kListMetadata) {
       list_error_ = "the list's metadata or items have the wrong type";
     } else {
-      FailItem(absl::StrCat(PathOfField(), ": wrong type"));
+      FailItem(absl::StrCat(PathOfField(), ": not a value that it can have"));
     }
   }
 
@@ -341,14 +349,17 @@ class PageHandler {
 }  // namespace
 
 absl::StatusOr<ListPage> DecodeMetadataPage(Resource resource, absl::string_view json) {
-  using Stream = rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream>;
-  rapidjson::MemoryStream memory(json.data(), json.size());
-  Stream stream(memory);
+  if (absl::StrContains(json, '\0')) {
+    return absl::InvalidArgumentError("JSON with a byte that is zero");
+  }
+  // Read in place, in a copy: twice as fast as from a stream that copies strings.
+  std::string copy(json);
+  rapidjson::InsituStringStream stream(copy.data());
   PageHandler handler(resource);
   rapidjson::Reader reader;
   // Recursive parsing is bounded by the handler, which ends it at kMaxJsonDepth.
-  const rapidjson::ParseResult result =
-      reader.Parse<rapidjson::kParseValidateEncodingFlag>(stream, handler);
+  // Encodings are not looked at, but for the strings that are kept.
+  const rapidjson::ParseResult result = reader.Parse<rapidjson::kParseInsituFlag>(stream, handler);
   if (handler.too_deep()) {
     return absl::InvalidArgumentError(
         absl::StrCat("JSON is nested deeper than ", base::kMaxJsonDepth, " levels"));
