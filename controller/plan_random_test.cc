@@ -178,7 +178,8 @@ class WorldMaker {
         const drain::BackendKey key{name, backend.name};
         if (!Chance(4)) memory.registered_at[key] = now_ - absl::Seconds(random_.Between(0, 60));
         if (backend.drain && Chance(2)) memory.last_drained.insert(key);
-        if (Chance(4)) memory.known[key] = {"u1", Chance(2)};
+        if (Chance(4))
+          memory.known[key] = drain::KnownBackend{.pod_uid = "u1", .seen_deleted = Chance(2)};
       }
     }
     if (Chance(5)) {

@@ -299,6 +299,7 @@ template <typename Visitor>
 void Describe(Visitor& visitor, Fields<drain::KnownBackend>) {
   using T = drain::KnownBackend;
   visitor.Field("pod_uid", &T::pod_uid);
+  visitor.Field("gone_at", &T::gone_at);
   visitor.Field("seen_deleted", &T::seen_deleted);
 }
 

@@ -101,7 +101,8 @@ std::optional<Candidate> BesideForeign(const Draft& draft, SetDraft& set) {
   candidate.end = EarliestEnd(set);
   candidate.reason = WriteReason::kBehindForeign;
   if (draft.foreign_membership && !draft.stand_down && set.input->has_membership) {
-    if (!set.ruled || !(set.in_force || HasDue(set)) || !Unanswered(draft, set)) {
+    const bool at_stake = set.in_force || set.foreign_revives || HasDue(set);
+    if (!set.ruled || !at_stake || !Unanswered(draft, set)) {
       return std::nullopt;
     }
     const Due due = WindowEnds(draft, set);

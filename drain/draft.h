@@ -38,6 +38,9 @@ struct SetDraft {
   std::vector<Wanted> wanted;
   // Drains of ours that hold or should hold: terminating, not long past deadline.
   bool in_force = false;
+  // A drained Pod left publication after a foreign write that is still unfinished:
+  // that write brings it back, undrained.
+  bool foreign_revives = false;
   // What NIC wants to add to the set and to take out of it, by the watch.
   std::set<oci::BackendName> pending_add;
   std::set<oci::BackendName> pending_removal;

@@ -21,7 +21,8 @@ void Remember(Draft& draft, const SetDraft& set) {
                          endpoint.lookup.deletion_timestamp != absl::InfiniteFuture();
     const auto remember = [&](const oci::BackendName& address) {
       KnownBackend& backend = known[set.Key(address)];
-      if (backend.pod_uid != endpoint.uid) backend = {endpoint.uid, false};
+      if (backend.pod_uid != endpoint.uid) backend = KnownBackend{.pod_uid = endpoint.uid};
+      backend.gone_at = absl::InfiniteFuture();
       backend.seen_deleted = backend.seen_deleted || deleted;
     };
     remember(name);
@@ -50,6 +51,25 @@ void FindPending(Draft& draft, SetDraft& set) {
   }
   std::set_difference(expected.begin(), expected.end(), present.begin(), present.end(),
                       std::inserter(set.pending_add, set.pending_add.end()));
+}
+
+// How much earlier a foreign write may have been decided than OCI's clock says it
+// was accepted: the clocks differ, and it was on its way.
+constexpr absl::Duration kDecidedBefore = absl::Seconds(2);
+
+void NoteGone(Draft& draft, SetDraft& set) {
+  absl::Time earliest = absl::InfiniteFuture();
+  for (const oci::WorkRequest* foreign : draft.foreign) {
+    earliest = std::min(earliest, foreign->time_accepted - kDecidedBefore);
+  }
+  for (const oci::BackendName& name : set.pending_removal) {
+    const auto known = draft.plan.memory.known.find(set.Key(name));
+    if (known == draft.plan.memory.known.end()) continue;
+    known->second.gone_at = std::min(known->second.gone_at, draft.in.now);
+    const auto entry = draft.plan.ledger.find(set.Key(name));
+    const bool ours = entry != draft.plan.ledger.end() && !entry->second.by_operator;
+    if (ours && known->second.gone_at >= earliest) set.foreign_revives = true;
+  }
 }
 
 // Since when each address is pending; what is pending no more is forgotten.
@@ -126,6 +146,7 @@ void ObserveMembership(Draft& draft) {
     if (set.input->contested || set.read == nullptr) continue;
     Remember(draft, set);
     FindPending(draft, set);
+    NoteGone(draft, set);
   }
   RememberPending(draft);
   Forget(draft);

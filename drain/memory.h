@@ -67,6 +67,8 @@ struct OwnWrite {
 // A Pod's address that this process saw published by the set's Service.
 struct KnownBackend {
   std::string pod_uid;
+  // When it was first seen published no more; InfiniteFuture() while it is.
+  absl::Time gone_at = absl::InfiniteFuture();
   bool seen_deleted = false;  // with a deletionTimestamp
 };
 

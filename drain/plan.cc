@@ -113,8 +113,9 @@ void TellState(Draft& draft) {
 bool Active(const Draft& draft) {
   if (draft.plan.memory.own_write.has_value() || draft.settled) return true;
   if (!draft.plan.memory.restorations.empty()) return true;
-  return std::any_of(draft.sets.begin(), draft.sets.end(),
-                     [](const SetDraft& set) { return set.in_force || !set.wanted.empty(); });
+  return std::any_of(draft.sets.begin(), draft.sets.end(), [](const SetDraft& set) {
+    return set.in_force || set.foreign_revives || !set.wanted.empty();
+  });
 }
 
 // Looks at the load balancer when it is time: often while something is in
