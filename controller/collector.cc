@@ -1,0 +1,216 @@
+#include "controller/collector.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "annotations/annotations.h"
+#include "controller/mapping.h"
+#include "controller/routing.h"
+
+namespace controller {
+namespace {
+
+kube::ObjectReference ServiceReference(const kube::ObjectKey& key, const std::string& uid) {
+  return {"v1", "Service", key, uid};
+}
+
+using Slices = std::vector<const kube::EndpointSlice*>;
+
+// One family only: core Endpoints, which NIC reads, publish the Service's
+// primary family, and the load balancer speaks IPv4 to its backends.
+Slices OneFamily(const std::vector<std::shared_ptr<const kube::EndpointSlice>>& all) {
+  Slices v4;
+  Slices v6;
+  for (const auto& slice : all) {
+    if (slice->address_type == "IPv4") v4.push_back(slice.get());
+    if (slice->address_type == "IPv6") v6.push_back(slice.get());
+  }
+  return v4.empty() ? v6 : v4;
+}
+
+}  // namespace
+
+drain::PodLookup LookupFrom(const kube::PodDetails& details) {
+  drain::PodLookup lookup;
+  lookup.state = drain::LookupState::kFound;
+  lookup.uid = details.uid;
+  lookup.pod_ips = details.pod_ips;
+  lookup.phase = details.phase;
+  lookup.disruption_target = details.disruption_target;
+  lookup.deletion_timestamp = details.deletion_timestamp;
+  lookup.deletion_grace = details.deletion_grace;
+  return lookup;
+}
+
+// Fills the endpoints of one mapped port.
+class Collector::SetCollector {
+ public:
+  SetCollector(const kube::ClusterStore& store, const LbState& state, drain::Input& input)
+      : store_(store), state_(state), input_(input) {}
+
+  drain::SetInput Collect(const oci::BackendSetName& name, const MappedPort& port, bool contested) {
+    drain::SetInput set;
+    set.name = name;
+    set.service = ServiceReference(port.service, port.uid);
+    set.contested = contested;
+    set.has_membership = port.source != MappingSource::kLbMap;
+    const auto service = store_.FindService(port.service);
+    if (service == nullptr) return set;
+    const auto parsed = annotations::ParseServiceAnnotations(service->annotations);
+    set.opted_in = parsed.values.backend_draining;
+    set.serving = parsed.values.serving;
+    set.shutdown = parsed.values.shutdown;
+    set.publishes_terminating = service->publish_not_ready_addresses;
+    const auto all = store_.SlicesOf(port.service);
+    const Slices slices = OneFamily(all);
+    set.target_port = ResolveTargetPort(port, slices);
+    for (const kube::EndpointSlice* slice : slices) AddSlice(port, *slice, set);
+    return set;
+  }
+
+ private:
+  void AddSlice(const MappedPort& port, const kube::EndpointSlice& slice, drain::SetInput& set) {
+    const int number = PortInSlice(port, slice);
+    if (number <= 0) return;
+    for (const kube::Endpoint& from : slice.endpoints) {
+      if (from.addresses.empty()) continue;
+      // The API's contract: the addresses of one endpoint are fungible and
+      // consumers use the first.
+      drain::Endpoint endpoint;
+      endpoint.ip = from.addresses.front();
+      endpoint.port = number;
+      endpoint.backend = oci::MakeBackendName(endpoint.ip, number);
+      endpoint.serving = from.serving;
+      endpoint.terminating = from.terminating;
+      const bool own = from.target_namespace.empty() || from.target_namespace == port.service.ns;
+      if (from.target_kind == "Pod" && own && !from.target_name.empty()) {
+        endpoint.pod = {port.service.ns, from.target_name};
+        endpoint.uid = from.target_uid;
+      }
+      if (!Fold(endpoint, set)) continue;
+      AddPod(set.endpoints.back());
+    }
+  }
+
+  // An endpoint that moves between slices is in both for a moment.
+  bool Fold(const drain::Endpoint& endpoint, drain::SetInput& set) {
+    const auto key = std::make_tuple(set.name, endpoint.backend, endpoint.uid, set.service.key);
+    const auto [it, inserted] = seen_.try_emplace(key, set.endpoints.size());
+    if (inserted) {
+      set.endpoints.push_back(endpoint);
+      return true;
+    }
+    drain::Endpoint& first = set.endpoints[it->second];
+    first.serving = first.serving || endpoint.serving;
+    first.terminating = first.terminating || endpoint.terminating;
+    return false;
+  }
+
+  void AddPod(drain::Endpoint& endpoint) {
+    if (endpoint.pod.name.empty()) return;
+    const std::optional<kube::PodMetadata> pod = store_.FindPod(endpoint.pod);
+    if (!pod.has_value()) return;
+    endpoint.cached_uid = pod->uid;
+    endpoint.deletion_timestamp = pod->deletion_timestamp;
+    endpoint.deletion_grace = pod->deletion_grace;
+    endpoint.workload = WorkloadOf(*pod);
+    const auto known = state_.pods.find(pod->uid);
+    if (known != state_.pods.end() && known->second.resource_version == pod->resource_version) {
+      endpoint.lookup = known->second.lookup;
+    }
+  }
+
+  int WorkloadOf(const kube::PodMetadata& pod) {
+    if (!pod.controller.has_value()) return -1;
+    kube::OwnerReference owner = *pod.controller;
+    if (owner.kind == "ReplicaSet") {
+      const auto replica_set = store_.FindReplicaSet({pod.key.ns, owner.name});
+      if (!replica_set.has_value() || !replica_set->controller.has_value()) return -1;
+      owner = *replica_set->controller;
+    }
+    const auto known = workloads_.find(owner.uid);
+    if (known != workloads_.end()) return known->second;
+    int index = -1;
+    const auto workload = store_.FindWorkload(owner.kind, {pod.key.ns, owner.name});
+    if (workload.has_value() && workload->uid == owner.uid) {
+      index = static_cast<int>(input_.workloads.size());
+      input_.workloads.push_back(
+          {{"apps/v1", workload->kind, workload->key, workload->uid},
+           workload->replicas,
+           workload->recreate ? workload->replicas : workload->max_unavailable,
+           workload->deleting});
+    }
+    workloads_[owner.uid] = index;
+    return index;
+  }
+
+  const kube::ClusterStore& store_;
+  const LbState& state_;
+  drain::Input& input_;
+  std::map<std::tuple<oci::BackendSetName, oci::BackendName, std::string, kube::ObjectKey>, size_t>
+      seen_;
+  std::map<std::string, int> workloads_;
+};
+
+Collector::Collector(const kube::ClusterStore& store, const Settings& settings)
+    : store_(store), settings_(settings) {}
+
+absl::Status Collector::Synced(const TopologyView& view, const oci::Ocid& load_balancer) const {
+  for (const kube::Resource resource : kClusterWide) {
+    if (!store_.Synced(resource, "")) {
+      return absl::UnavailableError(
+          absl::StrCat(kube::ResourceName(resource), " are not listed yet"));
+    }
+  }
+  for (const auto& [name, set] : view.mapping.load_balancers.at(load_balancer).sets) {
+    for (const MappedPort& port : set.ports) {
+      const std::string& ns = port.service.ns;
+      if (view.pod_namespaces.count(ns) == 0 || store_.Synced(kube::Resource::kPods, ns)) continue;
+      return absl::UnavailableError(absl::StrCat("pods in namespace ", ns, " are not listed yet"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+drain::Input Collector::Collect(const TopologyView& view, const oci::Ocid& load_balancer,
+                                const LbState& state, absl::Time now) const {
+  const MappedLoadBalancer& mapped = view.mapping.load_balancers.at(load_balancer);
+  drain::Input input;
+  input.now = now;
+  input.options = settings_.plan;
+  if (now < state.single_writes_until) input.options.write_mode = drain::WriteMode::kBackend;
+  input.load_balancer = load_balancer;
+  input.paused = mapped.paused();
+  input.carry_all = mapped.carry_all();
+  for (const MappedClass& item : mapped.classes) {
+    input.last_ingress_change =
+        std::max({input.last_ingress_change, store_.LastIngressChange(item.name),
+                  store_.LastIngressClassChange(item.name)});
+  }
+  SetCollector collector(store_, state, input);
+  for (const auto& [name, set] : mapped.sets) {
+    for (const MappedPort& port : set.ports) {
+      input.sets.push_back(collector.Collect(name, port, set.contested));
+    }
+  }
+  input.read = state.read;
+  if (input.read.has_value()) input.read->this_pass = false;
+  input.work_requests = state.work_requests;
+  if (input.work_requests.has_value()) input.work_requests->this_pass = false;
+  input.own_work_request_polled_at = state.own_work_request_polled_at;
+  input.ledger = state.ledger;
+  input.ledger_loaded = state.ledger_loaded;
+  input.ledger_failing_since = state.ledger_failing_since;
+  input.write_not_before = state.write_not_before;
+  input.memory = state.memory;
+  return input;
+}
+
+}  // namespace controller

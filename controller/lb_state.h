@@ -1,0 +1,49 @@
+// What the controller keeps for one load balancer between passes.
+#ifndef OCI_BACKEND_DRAIN_CONTROLLER_LB_STATE_H_
+#define OCI_BACKEND_DRAIN_CONTROLLER_LB_STATE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "drain/input.h"
+#include "drain/memory.h"
+
+namespace controller {
+
+// Touched by one pass at a time; the work queue sees to that.
+struct LbState {
+  std::optional<drain::Read> read;
+  std::optional<drain::WorkRequests> work_requests;
+  drain::Memory memory;
+  absl::Time own_work_request_polled_at = absl::InfinitePast();
+
+  // The ledger as it should be, and as its ConfigMap has it.
+  drain::Ledger ledger;
+  drain::Ledger stored_ledger;
+  std::string ledger_version;
+  bool ledger_loaded = false;
+  absl::Time ledger_failing_since = absl::InfiniteFuture();
+
+  // Answers about Pods that do not serve, by UID, good while the watch shows the
+  // same version of the Pod.
+  struct KnownPod {
+    std::string resource_version;
+    drain::PodLookup lookup;
+  };
+  std::map<std::string, KnownPod> pods;
+  int lookups_this_pass = 0;
+
+  int aborted_in_row = 0;   // 412 and 409
+  int failures_in_row = 0;  // of writes, everything else
+  int read_failures_in_row = 0;
+  absl::Time write_not_before = absl::InfinitePast();
+  // A whole-set write was refused as malformed: flags only, one by one, until then.
+  absl::Time single_writes_until = absl::InfinitePast();
+  std::string last_summary;
+};
+
+}  // namespace controller
+
+#endif  // OCI_BACKEND_DRAIN_CONTROLLER_LB_STATE_H_

@@ -1,0 +1,190 @@
+#include "controller/reconciler.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/backoff.h"
+#include "controller/notices.h"
+#include "drain/check.h"
+#include "drain/explain.h"
+#include "glog/logging.h"
+#include "oci/http_status.h"
+
+namespace controller {
+namespace {
+
+// A plan asks at most: our work request, a look, Pods, a look again, membership,
+// health. Twice that is a bug.
+constexpr int kMaxRounds = 12;
+
+constexpr absl::Duration kSyncPoll = absl::Milliseconds(500);
+constexpr absl::Duration kLedgerRetry = absl::Milliseconds(200);
+constexpr absl::Duration kSingleWrites = absl::Minutes(10);
+constexpr base::BackoffPolicy kConflict{absl::Milliseconds(100), absl::Seconds(2)};
+constexpr base::BackoffPolicy kBusy{absl::Milliseconds(500), absl::Seconds(5)};
+constexpr base::BackoffPolicy kTrouble{absl::Milliseconds(200), absl::Seconds(30)};
+constexpr base::BackoffPolicy kHopeless{absl::Seconds(10), absl::Seconds(60)};
+
+// What was read may be old: the next pass reads before it decides.
+void DistrustRead(LbState& state) {
+  if (state.read.has_value()) state.read->at = absl::InfinitePast();
+}
+
+void PrunePods(const drain::Input& input, LbState& state) {
+  std::set<std::string> needed;
+  for (const drain::SetInput& set : input.sets) {
+    for (const drain::Endpoint& endpoint : set.endpoints) needed.insert(endpoint.cached_uid);
+  }
+  std::erase_if(state.pods, [&](const auto& item) { return needed.count(item.first) == 0; });
+}
+
+}  // namespace
+
+Reconciler::Reconciler(const Parts& parts, const Edges& edges, const Settings& settings,
+                       uint64_t seed)
+    : parts_(parts),
+      edges_(edges),
+      settings_(settings),
+      ledgers_(edges.kube, settings.ns),
+      collector_(parts.store, settings),
+      answerer_(edges),
+      executor_(edges, ledgers_, settings, seed),
+      random_(seed + 1) {}
+
+LbState& Reconciler::StateOf(const oci::Ocid& load_balancer) {
+  absl::MutexLock lock(&mutex_);
+  std::unique_ptr<LbState>& state = states_[load_balancer];
+  if (state == nullptr) state = std::make_unique<LbState>();
+  return *state;
+}
+
+absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
+  const std::shared_ptr<const TopologyView> view = parts_.topology.View();
+  if (view->mapping.load_balancers.count(load_balancer) == 0) return absl::InfiniteFuture();
+  const absl::Status synced = collector_.Synced(*view, load_balancer);
+  if (!synced.ok()) return edges_.clock.Now() + kSyncPoll;
+  LbState& state = StateOf(load_balancer);
+  const absl::Status loaded = ledgers_.Load(load_balancer, state);
+  if (!loaded.ok()) LOG(WARNING) << "ledger of " << load_balancer << " not read: " << loaded;
+
+  absl::Status read_status;
+  const Preview preview = PlanFor(*view, load_balancer, state, &read_status);
+  const absl::Status sound = drain::CheckPlan(preview.input, preview.plan);
+  if (!sound.ok()) {
+    LOG(ERROR) << "not carried out: " << sound << "\n"
+               << drain::Explain(preview.input, preview.plan);
+    return edges_.clock.Now() + preview.input.options.idle_poll;
+  }
+  LogPlan(preview.input, preview.plan, settings_.dry_run, state);
+  parts_.reporter.TellNotices(preview.plan, *view, load_balancer);
+  const Executor::Outcome outcome = executor_.Run(preview.input, preview.plan, state);
+  PrunePods(preview.input, state);
+  const absl::Time next = AfterWrite(*view, preview, state, outcome);
+  return AfterRead(*view, load_balancer, state, read_status, next);
+}
+
+Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Ocid& load_balancer,
+                                        LbState& state, absl::Status* oci_status) {
+  Preview preview;
+  state.lookups_this_pass = 0;
+  preview.input = collector_.Collect(view, load_balancer, state, edges_.clock.Now());
+  preview.plan = drain::MakePlan(preview.input);
+  for (int round = 0; !preview.plan.questions.empty(); ++round) {
+    CHECK_LT(round, kMaxRounds) << "a question is asked again and again:\n"
+                                << drain::Explain(preview.input, preview.plan);
+    oci_status->Update(answerer_.Answer(preview.plan.questions, view, state, preview.input));
+    preview.plan = drain::MakePlan(preview.input);
+  }
+  return preview;
+}
+
+absl::StatusOr<Reconciler::Preview> Reconciler::MakePreview(const oci::Ocid& load_balancer) {
+  const std::shared_ptr<const TopologyView> view = parts_.topology.View();
+  if (view->mapping.load_balancers.count(load_balancer) == 0) {
+    return absl::NotFoundError(
+        absl::StrCat("no IngressClass names load balancer ", load_balancer.value()));
+  }
+  const absl::Status synced = collector_.Synced(*view, load_balancer);
+  if (!synced.ok()) return synced;
+  LbState& state = StateOf(load_balancer);
+  absl::Status status = ledgers_.Load(load_balancer, state);
+  if (!status.ok()) return status;
+  Preview preview = PlanFor(*view, load_balancer, state, &status);
+  if (!status.ok()) return status;
+  return preview;
+}
+
+absl::Duration Reconciler::Backoff(const absl::Status& status, int failures) {
+  absl::MutexLock lock(&mutex_);
+  switch (status.code()) {
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kDeadlineExceeded:
+      // 409: the load balancer is not ready for any write.
+      if (oci::HttpStatusOf(status) == 409) return base::FullJitter(kBusy, failures, random_);
+      // Read and plan again at once; from the third in a row somebody is faster.
+      return failures < 3 ? absl::ZeroDuration()
+                          : base::FullJitter(kConflict, failures - 2, random_);
+    case absl::StatusCode::kNotFound:
+      return failures < 3 ? absl::ZeroDuration() : base::FullJitter(kTrouble, failures, random_);
+    case absl::StatusCode::kFailedPrecondition:
+      return base::FullJitter(kBusy, failures, random_);
+    case absl::StatusCode::kUnavailable:
+      return std::max(base::FullJitter(kTrouble, failures, random_),
+                      oci::RetryAfterOf(status).value_or(absl::ZeroDuration()));
+    default:
+      return base::FullJitter(kHopeless, failures, random_) + absl::Seconds(1);
+  }
+}
+
+absl::Time Reconciler::AfterWrite(const TopologyView& view, const Preview& preview, LbState& state,
+                                  const Executor::Outcome& outcome) {
+  const absl::Time now = edges_.clock.Now();
+  const oci::Ocid& load_balancer = preview.input.load_balancer;
+  if (outcome.accepted) {
+    state.aborted_in_row = state.failures_in_row = 0;
+    state.write_not_before = absl::InfinitePast();
+    LogAccepted(*preview.plan.write, state.memory);
+    parts_.reporter.TellDraining(*preview.plan.write, preview.input);
+    return now + preview.input.options.work_request_poll;
+  }
+  if (outcome.ledger_first && outcome.status.ok()) return now + kLedgerRetry;
+  if (outcome.status.ok()) return preview.plan.next_look;
+  DistrustRead(state);
+  const drain::Write& write = *preview.plan.write;
+  if (absl::IsInvalidArgument(outcome.status) && write.whole_set) {
+    state.single_writes_until = now + kSingleWrites;
+  }
+  const bool conflict = absl::IsAborted(outcome.status);
+  int& failures = conflict ? state.aborted_in_row : state.failures_in_row;
+  const absl::Duration wait = Backoff(outcome.status, ++failures);
+  LogRefused(write, outcome.status, wait);
+  if (!conflict && !absl::IsUnavailable(outcome.status)) {
+    parts_.reporter.TellLoadBalancer(
+        "WriteRefused", DescribeRefusal(write, load_balancer, outcome.status), view, load_balancer);
+  }
+  state.write_not_before = now + wait;
+  return state.write_not_before;
+}
+
+absl::Time Reconciler::AfterRead(const TopologyView& view, const oci::Ocid& load_balancer,
+                                 LbState& state, const absl::Status& status, absl::Time next) {
+  if (status.ok()) {
+    state.read_failures_in_row = 0;
+    return next;
+  }
+  LOG(WARNING) << "load balancer " << load_balancer << " not read: " << status;
+  if (absl::IsNotFound(status)) {
+    parts_.reporter.TellLoadBalancer("LoadBalancerNotFound", DescribeUnread(load_balancer, status),
+                                     view, load_balancer);
+  } else if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
+    parts_.reporter.TellLoadBalancer("LoadBalancerNotReadable",
+                                     DescribeUnread(load_balancer, status), view, load_balancer);
+  }
+  const absl::Duration wait = Backoff(status, ++state.read_failures_in_row);
+  return edges_.clock.Now() + std::max(wait, absl::Milliseconds(200));
+}
+
+}  // namespace controller

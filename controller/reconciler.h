@@ -1,0 +1,73 @@
+// One pass for one load balancer: photograph, plan, explain, carry out.
+#ifndef OCI_BACKEND_DRAIN_CONTROLLER_RECONCILER_H_
+#define OCI_BACKEND_DRAIN_CONTROLLER_RECONCILER_H_
+
+#include <map>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "base/random.h"
+#include "controller/answerer.h"
+#include "controller/collector.h"
+#include "controller/executor.h"
+#include "controller/lb_state.h"
+#include "controller/ledger_store.h"
+#include "controller/reporter.h"
+#include "controller/settings.h"
+#include "controller/topology.h"
+#include "drain/plan.h"
+
+namespace controller {
+
+// Thread-safe for distinct load balancers; one load balancer is passed by one
+// thread at a time (DueQueue sees to that).
+class Reconciler {
+ public:
+  struct Parts {
+    const kube::ClusterStore& store;
+    Topology& topology;
+    Reporter& reporter;
+  };
+
+  // Everything must outlive it.
+  Reconciler(const Parts& parts, const Edges& edges, const Settings& settings, uint64_t seed);
+
+  // Reads, plans and writes. Answers when to look again; a change of the cluster
+  // may ask for it earlier.
+  absl::Time Pass(const oci::Ocid& load_balancer);
+
+  // A plan on the facts of this moment, asked for where they are missing, and not
+  // carried out: `oci-drain plan`.
+  struct Preview {
+    drain::Input input;
+    drain::Plan plan;
+  };
+  absl::StatusOr<Preview> MakePreview(const oci::Ocid& load_balancer);
+
+ private:
+  LbState& StateOf(const oci::Ocid& load_balancer);
+  Preview PlanFor(const TopologyView& view, const oci::Ocid& load_balancer, LbState& state,
+                  absl::Status* oci_status);
+  absl::Time AfterRead(const TopologyView& view, const oci::Ocid& load_balancer, LbState& state,
+                       const absl::Status& status, absl::Time next);
+  absl::Time AfterWrite(const TopologyView& view, const Preview& preview, LbState& state,
+                        const Executor::Outcome& outcome);
+  absl::Duration Backoff(const absl::Status& status, int failures);
+
+  Parts parts_;
+  Edges edges_;
+  const Settings& settings_;
+  LedgerStore ledgers_;
+  Collector collector_;
+  Answerer answerer_;
+  Executor executor_;
+  absl::Mutex mutex_;
+  std::map<oci::Ocid, std::unique_ptr<LbState>> states_ ABSL_GUARDED_BY(mutex_);
+  base::Random random_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace controller
+
+#endif  // OCI_BACKEND_DRAIN_CONTROLLER_RECONCILER_H_

@@ -1,0 +1,68 @@
+// The thread that drives one reflector.
+#ifndef OCI_BACKEND_DRAIN_CONTROLLER_WATCHER_H_
+#define OCI_BACKEND_DRAIN_CONTROLLER_WATCHER_H_
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "http/transport.h"
+#include "kube/kube_api.h"
+#include "kube/reflector.h"
+
+namespace controller {
+
+// Lists and watches from construction until Stop or destruction.
+class Watcher {
+ public:
+  struct Target {
+    kube::Resource resource = kube::Resource::kServices;
+    std::string ns;  // empty: all namespaces
+  };
+
+  // `api` and `clock` must outlive it.
+  Watcher(kube::KubeApi& api, base::Clock& clock, const Target& target,
+          std::unique_ptr<kube::ReflectorSink> sink, uint64_t seed);
+  ~Watcher();
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  // Ends the call in flight and joins the thread. Idempotent.
+  void Stop();
+
+  struct State {
+    bool synced = false;
+    absl::Time last_heard;
+    absl::Status last_error;  // OK unless it is waiting after one
+  };
+  State state() const;
+  const Target& target() const { return target_; }
+
+ private:
+  void Run();
+  void Watch(const kube::WatchRequest& request);
+  void Publish();
+
+  kube::KubeApi& api_;
+  base::Clock& clock_;
+  const Target target_;
+  const std::unique_ptr<kube::ReflectorSink> sink_;
+  base::Random random_;
+  kube::Reflector reflector_;  // touched by the thread only
+  const std::shared_ptr<http::Cancellation> cancellation_;
+  absl::Notification stop_;
+  mutable absl::Mutex mutex_;
+  State state_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace controller
+
+#endif  // OCI_BACKEND_DRAIN_CONTROLLER_WATCHER_H_
