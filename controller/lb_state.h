@@ -42,6 +42,7 @@ struct LbState {
   // A whole-set write was refused as malformed: flags only, one by one, until then.
   absl::Time single_writes_until = absl::InfinitePast();
   std::string last_summary;
+  bool at_rest = false;  // as of the last plan
 };
 
 }  // namespace controller

@@ -81,6 +81,7 @@ absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
   LogPlan(preview.input, preview.plan, settings_.dry_run, state);
   parts_.reporter.TellNotices(preview.plan, *view, load_balancer);
   const Executor::Outcome outcome = executor_.Run(preview.input, preview.plan, state);
+  state.at_rest = preview.plan.at_rest && read_status.ok();
   PrunePods(preview.input, state);
   const absl::Time next = AfterWrite(*view, preview, state, outcome);
   return AfterRead(*view, load_balancer, state, read_status, next);
@@ -100,6 +101,8 @@ Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Oci
   }
   return preview;
 }
+
+bool Reconciler::AtRest(const oci::Ocid& load_balancer) { return StateOf(load_balancer).at_rest; }
 
 absl::StatusOr<Reconciler::Preview> Reconciler::MakePreview(const oci::Ocid& load_balancer) {
   const std::shared_ptr<const TopologyView> view = parts_.topology.View();

@@ -38,6 +38,9 @@ class Reconciler {
   // may ask for it earlier.
   absl::Time Pass(const oci::Ocid& load_balancer);
 
+  // Whether the last pass found nothing under way and nothing wanted.
+  bool AtRest(const oci::Ocid& load_balancer);
+
   // A plan on the facts of this moment, asked for where they are missing, and not
   // carried out: `oci-drain plan`.
   struct Preview {

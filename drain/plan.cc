@@ -236,6 +236,7 @@ Plan MakePlan(const Input& input) {
   AskForLook(draft);
   if (draft.plan.questions.empty() && input.read.has_value()) ChooseWrite(draft);
   if (!draft.plan.questions.empty()) return std::move(draft.plan);
+  draft.plan.at_rest = input.read.has_value() && !Active(draft);
   TellObstacles(draft);
   TellState(draft);
   for (const SetDraft& set : draft.sets) {

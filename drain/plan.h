@@ -150,6 +150,8 @@ struct Plan {
   std::vector<Decision> decisions;
   std::vector<Notice> notices;
   absl::Time next_look = absl::InfiniteFuture();
+  // The load balancer was read, nothing of ours is under way and no flip is wanted.
+  bool at_rest = false;
   Memory memory;
 };
 
