@@ -67,7 +67,7 @@ std::vector<std::string> MergedEnvironment(const Command& command) {
   }
   for (const auto& [name, value] : command.environment) merged[name] = value;
   std::vector<std::string> environment;
-  for (const auto& [name, value] : merged) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : merged) environment.push_back(absl::StrCat(name, "=", value));
   return environment;
 }
 

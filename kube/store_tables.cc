@@ -91,8 +91,9 @@ std::vector<ObjectKey> SliceIndex::ServicesOfPod(const ObjectKey& pod) const {
 }
 
 auto ClusterStore::Tables::Put(Object object, uint32_t list, absl::Time now) -> Effect {
-  return std::visit([&](auto&& value) { return PutObject(std::move(value), list, now); },
-                    std::move(object));
+  return std::visit(
+      [&]<typename T>(T&& value) { return PutObject(std::forward<T>(value), list, now); },
+      std::move(object));
 }
 
 auto ClusterStore::Tables::PutObject(Service service, uint32_t list, absl::Time) -> Effect {
