@@ -1,13 +1,21 @@
 #include "sim/fake_api_server_http.h"
 
 #include <algorithm>
-#include <optional>
+#include <chrono>
 
 namespace sim {
 namespace {
 
 // How soon a watch notices that its client has left.
 constexpr absl::Duration kLookForClient = absl::Milliseconds(200);
+// What is already due lets requests in first; what is due never is looked for again.
+constexpr absl::Duration kShortestWait = absl::Milliseconds(1);
+constexpr absl::Duration kLongestWait = absl::Minutes(1);
+
+// On the system clock, whose waits ThreadSanitizer knows.
+std::chrono::system_clock::time_point Soon(absl::Duration wait) {
+  return std::chrono::system_clock::now() + absl::ToChronoMicroseconds(wait);
+}
 
 }  // namespace
 
@@ -31,30 +39,28 @@ FakeCluster::FakeCluster(FakeClusterOptions options, base::Clock& clock)
 
 FakeCluster::~FakeCluster() {
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     stopping_ = true;
   }
+  woken_.notify_all();
   if (driver_.joinable()) driver_.join();
   // No handler may run once the server's state is gone.
   http_.reset();
 }
 
 void FakeCluster::Restart() {
-  {
-    absl::MutexLock lock(&mutex_);
-    server_.Restart();
-    touched_ = true;
-  }
+  With([](FakeApiServer& server, Controllers&) { server.Restart(); });
   http_->DropConnections();
 }
 
 Answer FakeCluster::Handle(const http::Request& request) {
   KubeAnswer answer;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     answer = server_.Handle(request, clock_.Now());
     touched_ = true;
   }
+  woken_.notify_all();
   Answer out(std::move(answer.response));
   out.delay = answer.delay;
   if (answer.lose) out.fault = Answer::Fault::kLoseReply;
@@ -68,12 +74,9 @@ void FakeCluster::ServeWatch(int64_t watch, StreamWriter& writer) {
   for (;;) {
     KubeWatchBytes taken;
     {
-      absl::MutexLock lock(&mutex_);
-      const auto has_news = [&] {
-        mutex_.AssertHeld();
-        return stopping_ || server_.HasWatchBytes(watch);
-      };
-      mutex_.AwaitWithTimeout(absl::Condition(&has_news), kLookForClient);
+      std::unique_lock<std::mutex> lock(mutex_);
+      woken_.wait_until(lock, Soon(kLookForClient),
+                        [&] { return stopping_ || server_.HasWatchBytes(watch); });
       taken = server_.TakeWatch(watch);
       if (stopping_) taken.state = KubeWatchBytes::State::kCut;
     }
@@ -82,22 +85,18 @@ void FakeCluster::ServeWatch(int64_t watch, StreamWriter& writer) {
     if (taken.state == KubeWatchBytes::State::kCut) return writer.Cut();
     if (!sent) break;
   }
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   server_.CloseWatch(watch);
 }
 
 void FakeCluster::RunControllers() {
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
     touched_ = false;
     const absl::Time next = controllers_.Step(clock_.Now());
-    const auto is_wanted = [&] {
-      mutex_.AssertHeld();
-      return stopping_ || touched_;
-    };
-    // A timeout in the past would not let requests in.
-    mutex_.AwaitWithTimeout(absl::Condition(&is_wanted),
-                            std::max(next - clock_.Now(), absl::Milliseconds(1)));
+    woken_.notify_all();
+    const absl::Duration wait = std::clamp(next - clock_.Now(), kShortestWait, kLongestWait);
+    woken_.wait_until(lock, Soon(wait), [&] { return stopping_ || touched_; });
   }
 }
 

@@ -8,14 +8,14 @@
 #ifndef OCI_BACKEND_DRAIN_SIM_FAKE_API_SERVER_HTTP_H_
 #define OCI_BACKEND_DRAIN_SIM_FAKE_API_SERVER_HTTP_H_
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "http/transport.h"
 #include "sim/controllers.h"
@@ -50,9 +50,10 @@ class FakeCluster {
   // them, and returns what it returns; the controllers run afterwards. It must not
   // call the cluster.
   template <typename Function>
-  auto With(Function&& function) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  auto With(Function&& function) {
+    std::lock_guard<std::mutex> lock(mutex_);
     touched_ = true;
+    woken_.notify_all();
     return std::forward<Function>(function)(server_, controllers_);
   }
 
@@ -67,11 +68,13 @@ class FakeCluster {
   void RunControllers();
 
   base::Clock& clock_;
-  absl::Mutex mutex_;
-  FakeApiServer server_ ABSL_GUARDED_BY(mutex_);
-  Controllers controllers_ ABSL_GUARDED_BY(mutex_);
-  bool touched_ ABSL_GUARDED_BY(mutex_) = true;  // since the controllers ran
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // Not absl's: ThreadSanitizer does not see into the system's libabsl.
+  std::mutex mutex_;               // guards what follows up to http_
+  std::condition_variable woken_;  // there may be work for the controllers or a watch
+  FakeApiServer server_;
+  Controllers controllers_;
+  bool touched_ = true;  // since the controllers ran
+  bool stopping_ = false;
   std::unique_ptr<HttpServer> http_;
   std::thread driver_;
 };
