@@ -57,6 +57,51 @@ class Until : public http::StreamHandler {
   std::string all_;
 };
 
+// A client that knows nothing but the kubeconfig.
+absl::Status ListPodsBy(const std::string& kubeconfig) {
+  const std::string path = testing::TempDir() + "/kubeconfig";
+  EXPECT_TRUE(WriteFile(path, kubeconfig).ok());
+  kube::ConfigOptions options;
+  options.kubeconfig = path;
+  const auto config = kube::LoadConfig(options, base::RealClock());
+  if (!config.ok()) return config.status();
+  auto transport =
+      http::MakeCpprestTransport({.base_url = config->server,
+                                  .ca_pem = config->ca_pem,
+                                  .client_certificate_pem = config->client_certificate_pem,
+                                  .client_key_pem = config->client_key_pem});
+  if (!transport.ok()) return transport.status();
+  const std::shared_ptr<http::Transport> shared = *std::move(transport);
+  kube::RestKubeApi api(shared, shared, config->token_source);
+  return api.List({.resource = kube::Resource::kPods}).status();
+}
+
+// First of the tests, so that OpenSSL is there before the threads that use it: it
+// goes after them then.
+TEST(FakeCluster, LetsInWhoHasTheKubeconfig) {
+  const CertificateAndKey authority =
+      MakeCertificate({.common_name = "authority", .is_authority = true});
+  const CertificateAndKey own =
+      MakeCertificate({.common_name = "fake", .names = {"127.0.0.1"}}, &authority);
+  const CertificateAndKey client = MakeCertificate({.common_name = "admin"}, &authority);
+  FakeClusterOptions options;
+  options.server.users_by_token = {{"secret", "admin"}};
+  options.socket.tls = ServerTls{own.certificate_pem, own.key_pem, authority.certificate_pem};
+  const auto cluster = Start(options);
+  const KubeconfigOptions kubeconfig{.server = cluster->url(),
+                                     .ca_pem = authority.certificate_pem,
+                                     .token = "secret",
+                                     .client_certificate_pem = client.certificate_pem,
+                                     .client_key_pem = client.key_pem};
+  KubeconfigOptions other = kubeconfig;
+  other.client_certificate_pem = other.client_key_pem = "";
+  EXPECT_FALSE(ListPodsBy(MakeKubeconfig(other)).ok());
+  other = kubeconfig;
+  other.token = "wrong";
+  EXPECT_EQ(ListPodsBy(MakeKubeconfig(other)).code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(ListPodsBy(MakeKubeconfig(kubeconfig)), absl::OkStatus());
+}
+
 TEST(FakeCluster, RunsAPodAndTellsItsWatch) {
   const auto cluster = Start();
   const auto transport = Connect(*cluster);
@@ -139,48 +184,6 @@ TEST(FakeCluster, LosesAReply) {
       {.method = "GET", .target = absl::StrCat(kPods, "/web"), .headers = {}, .body = ""});
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->status, 200);
-}
-
-// A client that knows nothing but the kubeconfig.
-absl::Status ListPodsBy(const std::string& kubeconfig) {
-  const std::string path = testing::TempDir() + "/kubeconfig";
-  EXPECT_TRUE(WriteFile(path, kubeconfig).ok());
-  kube::ConfigOptions options;
-  options.kubeconfig = path;
-  const auto config = kube::LoadConfig(options, base::RealClock());
-  if (!config.ok()) return config.status();
-  auto transport =
-      http::MakeCpprestTransport({.base_url = config->server,
-                                  .ca_pem = config->ca_pem,
-                                  .client_certificate_pem = config->client_certificate_pem,
-                                  .client_key_pem = config->client_key_pem});
-  if (!transport.ok()) return transport.status();
-  const std::shared_ptr<http::Transport> shared = *std::move(transport);
-  kube::RestKubeApi api(shared, shared, config->token_source);
-  return api.List({.resource = kube::Resource::kPods}).status();
-}
-
-TEST(FakeCluster, LetsInWhoHasTheKubeconfig) {
-  const CertificateAndKey authority =
-      MakeCertificate({.common_name = "authority", .is_authority = true});
-  const CertificateAndKey own =
-      MakeCertificate({.common_name = "fake", .names = {"127.0.0.1"}}, &authority);
-  const CertificateAndKey client = MakeCertificate({.common_name = "admin"}, &authority);
-  FakeClusterOptions options;
-  options.server.users_by_token = {{"secret", "admin"}};
-  options.socket.tls = ServerTls{own.certificate_pem, own.key_pem, authority.certificate_pem};
-  const auto cluster = Start(options);
-  KubeconfigOptions kubeconfig{.server = cluster->url(),
-                               .ca_pem = authority.certificate_pem,
-                               .token = "secret",
-                               .client_certificate_pem = client.certificate_pem,
-                               .client_key_pem = client.key_pem};
-  EXPECT_TRUE(ListPodsBy(MakeKubeconfig(kubeconfig)).ok())
-      << ListPodsBy(MakeKubeconfig(kubeconfig));
-  kubeconfig.token = "wrong";
-  EXPECT_EQ(ListPodsBy(MakeKubeconfig(kubeconfig)).code(), absl::StatusCode::kUnauthenticated);
-  kubeconfig.client_certificate_pem = kubeconfig.client_key_pem = "";
-  EXPECT_FALSE(ListPodsBy(MakeKubeconfig(kubeconfig)).ok());
 }
 
 }  // namespace
