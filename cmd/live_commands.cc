@@ -11,8 +11,6 @@
 #include "cmd/clients.h"
 #include "cmd/settings_flags.h"
 #include "controller/controller.h"
-#include "controller/plan_json.h"
-#include "drain/explain.h"
 
 namespace cmd {
 namespace {
@@ -70,9 +68,7 @@ absl::Status RunLivePlan(const LiveOptions& options, std::ostream& out) {
   for (const oci::Ocid& key : *load_balancers) {
     const auto preview = (*view)->reconciler().MakePreview(key);
     if (!preview.ok()) return preview.status();
-    out << (options.output == PlanOutput::kJson
-                ? controller::PlanToJson(preview->input, preview->plan) + "\n"
-                : drain::Explain(preview->input, preview->plan));
+    out << FormatPlan(preview->input, preview->plan, options.output);
   }
   return absl::OkStatus();
 }

@@ -14,7 +14,8 @@
 
 DEFINE_string(snapshot, "",
               "plan: a JSON file with everything the plan rests on; nothing is asked");
-DEFINE_string(output, "text", "plan: text for people, json for one object a line");
+DEFINE_string(output, "text",
+              "plan: text for people, json for one object a line, snapshot for what it rests on");
 DEFINE_string(load_balancer, "", "this OCID only; else every one that an IngressClass names");
 DEFINE_string(sync_within, "1m", "give up if the cluster's objects are not read by then");
 DEFINE_string(release_within, "10m", "release: give up if it is not done by then");
@@ -29,6 +30,7 @@ constexpr char kHelp[] = R"(oci-drain: what oci-drain-controller does, and why.
   oci-drain plan [--load_balancer=OCID]     what the controller would do now; writes nothing
   oci-drain plan --snapshot=FILE            the same from a file, without cluster or OCI
   oci-drain plan ... --output=json          the same for programs
+  oci-drain plan ... --output=snapshot      what the plan rests on, to keep in a file
   oci-drain release [--load_balancer=OCID]  un-drain what was drained by the controller
                                             and lives, for uninstalling; stop it first
 
@@ -47,7 +49,7 @@ and controller/snapshot.h describes the format. Change one fact in a copy and se
 the plan changes.
 
 Exit status: 0 done, 1 the plan breaks an invariant (a bug of ours: please report it
-with the snapshot), 2 called wrongly or unable to do it.
+with its snapshot), 2 called wrongly or unable to do it.
 
 Flags:
 )";

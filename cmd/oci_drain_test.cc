@@ -66,7 +66,8 @@ TEST(OciDrain, AWrongCallIsOneClearLineAndStatusTwo) {
       {"plan --snapshot=/nowhere/x.json", "/nowhere/x.json"},
       {"plan --snapshot=testdata/drain", "testdata/drain"},
       {"plan --snapshot=testdata/drain/two_terminating_pods.plan.txt", "JSON error at byte 0"},
-      {"plan --output=yaml --snapshot=x", "oci-drain: --output=yaml: expected text or json"},
+      {"plan --output=yaml --snapshot=x",
+       "oci-drain: --output=yaml: expected text, json or snapshot"},
   };
   for (const auto& call : kCalls) {
     const Ran ran = Call(call.arguments);

@@ -13,7 +13,21 @@ namespace cmd {
 absl::StatusOr<PlanOutput> ParsePlanOutput(absl::string_view text) {
   if (text == "text") return PlanOutput::kText;
   if (text == "json") return PlanOutput::kJson;
-  return absl::InvalidArgumentError(absl::StrCat("--output=", text, ": expected text or json"));
+  if (text == "snapshot") return PlanOutput::kSnapshot;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--output=", text, ": expected text, json or snapshot"));
+}
+
+std::string FormatPlan(const drain::Input& input, const drain::Plan& plan, PlanOutput output) {
+  switch (output) {
+    case PlanOutput::kText:
+      return drain::Explain(input, plan);
+    case PlanOutput::kJson:
+      return absl::StrCat(controller::PlanToJson(input, plan), "\n");
+    case PlanOutput::kSnapshot:
+      return controller::EncodeSnapshot({"", input});
+  }
+  return "";
 }
 
 absl::StatusOr<std::string> PlanFromSnapshot(const std::string& path, PlanOutput output) {
@@ -26,9 +40,7 @@ absl::StatusOr<std::string> PlanFromSnapshot(const std::string& path, PlanOutput
   const drain::Plan plan = drain::MakePlan(snapshot->input);
   const absl::Status check = drain::CheckPlan(snapshot->input, plan);
   if (!check.ok()) return check;
-  return output == PlanOutput::kJson
-             ? absl::StrCat(controller::PlanToJson(snapshot->input, plan), "\n")
-             : drain::Explain(snapshot->input, plan);
+  return FormatPlan(snapshot->input, plan, output);
 }
 
 }  // namespace cmd

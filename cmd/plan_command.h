@@ -1,4 +1,4 @@
-// `oci-drain plan --snapshot FILE`: what would be done now, and why.
+// What `oci-drain plan` prints, and the plan of a snapshot.
 #ifndef OCI_BACKEND_DRAIN_CMD_PLAN_COMMAND_H_
 #define OCI_BACKEND_DRAIN_CMD_PLAN_COMMAND_H_
 
@@ -6,13 +6,19 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "drain/plan.h"
 
 namespace cmd {
 
-enum class PlanOutput { kText, kJson };
+// kSnapshot prints what the plan rests on instead of the plan: kept in a file, it
+// gives the same plan again with --snapshot.
+enum class PlanOutput { kText, kJson, kSnapshot };
 
-// "text" or "json".
+// "text", "json" or "snapshot".
 absl::StatusOr<PlanOutput> ParsePlanOutput(absl::string_view text);
+
+// Ends in a line break.
+std::string FormatPlan(const drain::Input& input, const drain::Plan& plan, PlanOutput output);
 
 // The plan of the snapshot in `path`, ending in a line break. InvalidArgument and
 // the statuses of reading a file name it, the member and what is allowed;

@@ -1,5 +1,6 @@
 #include "cmd/plan_command.h"
 
+#include <fstream>
 #include <string>
 
 #include "base/json.h"
@@ -31,6 +32,15 @@ TEST(PlanCommand, PrintsOneLineOfJson) {
   }
 }
 
+TEST(PlanCommand, ItsSnapshotGivesTheSamePlan) {
+  const auto snapshot = PlanFromSnapshot(kCase, PlanOutput::kSnapshot);
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status();
+  const std::string path = testing::TempDir() + "/again.in.json";
+  std::ofstream(path) << *snapshot;
+  EXPECT_EQ(*PlanFromSnapshot(path, PlanOutput::kText),
+            *PlanFromSnapshot(kCase, PlanOutput::kText));
+}
+
 TEST(PlanCommand, NamesTheFileThatCannotBeRead) {
   const auto plan = PlanFromSnapshot("testdata/drain/none.in.json", PlanOutput::kText);
   EXPECT_THAT(std::string(plan.status().message()), HasSubstr("testdata/drain/none.in.json"));
@@ -47,7 +57,8 @@ TEST(PlanCommand, NamesTheFileAndTheMemberThatIsWrong) {
 TEST(PlanCommand, KnowsItsOutputs) {
   EXPECT_EQ(*ParsePlanOutput("text"), PlanOutput::kText);
   EXPECT_EQ(*ParsePlanOutput("json"), PlanOutput::kJson);
-  EXPECT_EQ(ParsePlanOutput("yaml").status().message(), "--output=yaml: expected text or json");
+  EXPECT_EQ(ParsePlanOutput("yaml").status().message(),
+            "--output=yaml: expected text, json or snapshot");
 }
 
 }  // namespace
