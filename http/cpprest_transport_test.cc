@@ -16,7 +16,6 @@ namespace {
 using sim::Answer;
 using sim::HttpServer;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 std::unique_ptr<Transport> Connect(const std::string& url) {
   return MakeCpprestTransport({.base_url = url}).value();

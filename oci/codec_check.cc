@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <map>
+#include <initializer_list>
 #include <set>
 #include <string>
 
@@ -19,33 +19,37 @@ absl::Status Differs(absl::string_view path, absl::string_view how) {
       absl::StrCat("update would change more than decided: ", path, ": ", how));
 }
 
+using Names = std::initializer_list<absl::string_view>;
+
+bool Contains(Names names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // Every member of `read` but those in `except` is in `sent` with the same value, and
 // `sent` has no member besides.
-absl::Status SameMembers(const rapidjson::Value& read, const rapidjson::Value& sent,
-                         const std::set<absl::string_view>& except, absl::string_view path) {
+absl::Status SameMembers(const rapidjson::Value& read, const rapidjson::Value& sent, Names except,
+                         absl::string_view path) {
   if (!read.IsObject() || !sent.IsObject()) return Differs(path, "not an object");
+  const auto differs = [&](absl::string_view name, absl::string_view how) {
+    return Differs(absl::StrCat(path, ".", OneLine(name, 64)), how);
+  };
+  int compared = 0;
   for (const auto& member : read.GetObject()) {
     const absl::string_view name = base::StringOf(member.name);
-    if (except.contains(name)) continue;
+    if (Contains(except, name)) continue;
     const auto found = sent.FindMember(member.name);
-    const std::string member_path = absl::StrCat(path, ".", OneLine(name, 64));
-    if (found == sent.MemberEnd()) return Differs(member_path, "left out");
-    if (!base::SameJson(member.value, found->value)) return Differs(member_path, "another value");
+    if (found == sent.MemberEnd()) return differs(name, "left out");
+    if (!base::SameJson(member.value, found->value)) return differs(name, "another value");
+    ++compared;
   }
   for (const auto& member : sent.GetObject()) {
     const absl::string_view name = base::StringOf(member.name);
-    if (except.contains(name)) continue;
-    if (!read.HasMember(member.name)) {
-      return Differs(absl::StrCat(path, ".", OneLine(name, 64)), "added");
-    }
+    if (Contains(except, name)) continue;
+    if (!read.HasMember(member.name)) return differs(name, "added");
+    --compared;
   }
   // With the same names on both sides, a surplus is a repetition.
-  const auto counted = [&](const rapidjson::Value& object) {
-    return std::count_if(object.MemberBegin(), object.MemberEnd(), [&](const auto& member) {
-      return !except.contains(base::StringOf(member.name));
-    });
-  };
-  return counted(read) == counted(sent) ? absl::OkStatus() : Differs(path, "a member twice");
+  return compared == 0 ? absl::OkStatus() : Differs(path, "a member twice");
 }
 
 int CountOf(const rapidjson::Value& object, absl::string_view name) {

@@ -20,8 +20,8 @@ absl::Status Invalid(absl::string_view path, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", why));
 }
 
-absl::StatusOr<Backend> ReadBackend(const rapidjson::Value& value, std::string path) {
-  Fields fields(value, std::move(path));
+absl::StatusOr<Backend> ReadBackend(const rapidjson::Value& value, const std::string& path) {
+  Fields fields(value, path);
   Backend backend;
   backend.name = BackendName(fields.Text("name"));
   backend.ip_address = fields.Text("ipAddress");
@@ -56,8 +56,8 @@ absl::StatusOr<std::vector<Backend>> ReadBackends(const rapidjson::Value& array,
   return backends;
 }
 
-absl::StatusOr<BackendSet> ReadBackendSet(const rapidjson::Value& value, std::string path) {
-  Fields fields(value, std::move(path));
+absl::StatusOr<BackendSet> ReadBackendSet(const rapidjson::Value& value, const std::string& path) {
+  Fields fields(value, path);
   BackendSet set;
   set.name = BackendSetName(fields.Text("name"));
   set.policy = fields.Text("policy");
@@ -97,8 +97,9 @@ absl::StatusOr<std::map<BackendSetName, BackendSet>> ReadBackendSets(const rapid
   return sets;
 }
 
-absl::StatusOr<LoadBalancer> ReadLoadBalancer(const rapidjson::Value& value, std::string path) {
-  Fields fields(value, std::move(path));
+absl::StatusOr<LoadBalancer> ReadLoadBalancer(const rapidjson::Value& value,
+                                              const std::string& path) {
+  Fields fields(value, path);
   LoadBalancer load_balancer;
   load_balancer.id = Ocid(fields.Text("id"));
   load_balancer.display_name = OneLine(fields.OptionalText("displayName"), 256);
@@ -117,8 +118,9 @@ HealthStatus ToHealthStatus(absl::string_view text) {
   return HealthStatus::kUnknown;
 }
 
-absl::StatusOr<BackendHealth> ReadBackendHealth(const rapidjson::Value& value, std::string path) {
-  Fields fields(value, std::move(path));
+absl::StatusOr<BackendHealth> ReadBackendHealth(const rapidjson::Value& value,
+                                                const std::string& path) {
+  Fields fields(value, path);
   BackendHealth health;
   health.status = ToHealthStatus(fields.Text("status"));
   size_t index = 0;
@@ -150,8 +152,8 @@ std::vector<BackendName> ReadNames(Fields& fields, absl::string_view name) {
 }
 
 absl::StatusOr<BackendSetHealth> ReadBackendSetHealth(const rapidjson::Value& value,
-                                                      std::string path) {
-  Fields fields(value, std::move(path));
+                                                      const std::string& path) {
+  Fields fields(value, path);
   BackendSetHealth health;
   health.status = ToHealthStatus(fields.Text("status"));
   health.warning = ReadNames(fields, "warningStateBackendNames");
@@ -186,8 +188,9 @@ std::string ReadErrorDetails(Fields& fields) {
   return OneLine(text);
 }
 
-absl::StatusOr<WorkRequest> ReadWorkRequest(const rapidjson::Value& value, std::string path) {
-  Fields fields(value, std::move(path));
+absl::StatusOr<WorkRequest> ReadWorkRequest(const rapidjson::Value& value,
+                                            const std::string& path) {
+  Fields fields(value, path);
   WorkRequest request;
   request.id = WorkRequestId(fields.Text("id"));
   request.type = OneLine(fields.OptionalText("type"), 64);
@@ -202,7 +205,7 @@ absl::StatusOr<WorkRequest> ReadWorkRequest(const rapidjson::Value& value, std::
 }
 
 absl::StatusOr<std::vector<WorkRequest>> ReadWorkRequestList(const rapidjson::Value& value,
-                                                             std::string path) {
+                                                             const std::string& path) {
   if (!value.IsArray()) return Invalid(path, "expected an array");
   std::vector<WorkRequest> requests;
   for (const rapidjson::Value& element : value.GetArray()) {
@@ -216,7 +219,7 @@ absl::StatusOr<std::vector<WorkRequest>> ReadWorkRequestList(const rapidjson::Va
 
 template <typename T>
 absl::StatusOr<T> Decode(absl::string_view json, absl::string_view what,
-                         absl::StatusOr<T> (*read)(const rapidjson::Value&, std::string)) {
+                         absl::StatusOr<T> (*read)(const rapidjson::Value&, const std::string&)) {
   const absl::StatusOr<rapidjson::Document> document = base::ParseJson(json, what);
   if (!document.ok()) return document.status();
   return read(*document, std::string(what));

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -24,31 +25,31 @@ absl::Status Invalid(const BackendSet& set, absl::string_view why) {
 
 // Refuses what could not be echoed faithfully: a member that is there twice (which
 // one counts is the server's choice) and an integer that lost digits when read.
-absl::Status CheckEchoable(const rapidjson::Value& value, const std::string& path) {
-  if (value.IsDouble() &&
-      (value.GetDouble() >= kExactIntegers || value.GetDouble() <= -kExactIntegers)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": a number too large to be written back as it was read"));
+// The error begins with the path below `value`, written only once there is one.
+absl::Status CheckEchoable(const rapidjson::Value& value) {
+  const auto within = [](absl::string_view path, const absl::Status& status) {
+    return absl::InvalidArgumentError(absl::StrCat(path, status.message()));
+  };
+  if (value.IsDouble() && std::abs(value.GetDouble()) >= kExactIntegers) {
+    return absl::InvalidArgumentError(": a number too large to be written back as it was read");
   }
   if (value.IsArray()) {
     for (const rapidjson::Value& element : value.GetArray()) {
-      absl::Status status = CheckEchoable(element, absl::StrCat(path, "[]"));
-      if (!status.ok()) return status;
+      const absl::Status status = CheckEchoable(element);
+      if (!status.ok()) return within("[]", status);
     }
   }
   if (!value.IsObject()) return absl::OkStatus();
   if (value.MemberCount() > kMaxMembers) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": more than ", kMaxMembers, " members"));
+    return absl::InvalidArgumentError(absl::StrCat(": more than ", kMaxMembers, " members"));
   }
-  absl::flat_hash_set<absl::string_view> names;
+  absl::flat_hash_set<absl::string_view> names(value.MemberCount());
   for (const auto& member : value.GetObject()) {
     const absl::string_view name = base::StringOf(member.name);
-    const std::string member_path = absl::StrCat(path, ".", OneLine(name, 64));
-    if (!names.insert(name).second) {
-      return absl::InvalidArgumentError(absl::StrCat(member_path, ": it is there twice"));
-    }
-    absl::Status status = CheckEchoable(member.value, member_path);
-    if (!status.ok()) return status;
+    absl::Status status = names.insert(name).second
+                              ? CheckEchoable(member.value)
+                              : absl::InvalidArgumentError(": it is there twice");
+    if (!status.ok()) return within(absl::StrCat(".", OneLine(name, 64)), status);
   }
   return absl::OkStatus();
 }
@@ -120,8 +121,10 @@ absl::StatusOr<std::string> EncodeBackendSetUpdate(const BackendSet& as_read,
   absl::StatusOr<rapidjson::Document> parsed = base::ParseJson(as_read.document, "backend set");
   if (!parsed.ok()) return parsed.status();
   rapidjson::Document& set = *parsed;
-  const std::string path = absl::StrCat("backend set ", OneLine(as_read.name.value(), 64));
-  if (absl::Status status = CheckEchoable(set, path); !status.ok()) return status;
+  if (const absl::Status status = CheckEchoable(set); !status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("backend set ", OneLine(as_read.name.value(), 64), status.message()));
+  }
   const rapidjson::Value* old = base::FindMember(set, "backends");
   if (old == nullptr || !old->IsArray()) return Invalid(as_read, "its document has no backends");
 

@@ -63,7 +63,7 @@ class RestApi : public ::testing::Test {
   }
 
   // A server that answers every request with `answer`.
-  std::unique_ptr<LoadBalancerApi> ConnectToAnswer(sim::Answer answer) {
+  std::unique_ptr<LoadBalancerApi> ConnectToAnswer(const sim::Answer& answer) {
     server_ = sim::HttpServer::Start([answer](const http::Request&) { return answer; }).value();
     return Connect(server_->url(), {.timeout = absl::Seconds(30)});
   }
