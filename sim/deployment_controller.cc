@@ -35,6 +35,24 @@ JsonTree TemplateWithoutHash(const JsonTree& replica_set) {
   return pod_template;
 }
 
+struct DeploymentCondition {
+  const char* type;
+  bool status;
+  const char* reason;
+  std::string message;
+};
+
+void SetDeploymentCondition(const DeploymentCondition& condition, absl::Time now,
+                            JsonTree& conditions) {
+  const std::string time = KubeTime(now);
+  SetCondition(condition.type, condition.status, condition.reason, time, conditions);
+  for (JsonTree& stored : conditions.MutableItems()) {
+    if (stored["type"].AsString() != condition.type) continue;
+    if (stored["message"].AsString() != condition.message) stored.Set("lastUpdateTime", time);
+    stored.Set("message", condition.message);
+  }
+}
+
 }  // namespace
 
 struct DeploymentController::Family {
@@ -284,6 +302,7 @@ void DeploymentController::WriteStatus(const Family& family, absl::Time now) {
   const int64_t available = status_sum("availableReplicas");
   const int64_t updated =
       family.fresh == nullptr ? 0 : (*family.fresh)["status"]["replicas"].AsInt();
+  const std::string fresh = family.fresh == nullptr ? "" : NameOf(*family.fresh);
   const bool done = updated == family.wanted && available >= family.wanted &&
                     status_sum("replicas") == family.wanted;
   objects_.Modify(
@@ -301,13 +320,17 @@ void DeploymentController::WriteStatus(const Family& family, absl::Time now) {
         count("availableReplicas", available);
         count("unavailableReplicas", std::max<int64_t>(0, status_sum("replicas") - available));
         status.Set("terminatingReplicas", status_sum("terminatingReplicas"));
-        const std::string time = KubeTime(now);
         const bool enough = available >= family.wanted - family.max_unavailable;
-        SetCondition("Available", enough,
-                     enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable", time,
-                     conditions);
-        SetCondition("Progressing", true, done ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
-                     time, conditions);
+        SetDeploymentCondition({"Available", enough,
+                                enough ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable",
+                                absl::StrCat("Deployment ", enough ? "has" : "does not have",
+                                             " minimum availability.")},
+                               now, conditions);
+        SetDeploymentCondition(
+            {"Progressing", true, done ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
+             absl::StrCat("ReplicaSet \"", fresh, "\" ",
+                          done ? "has successfully progressed." : "is progressing.")},
+            now, conditions);
         status.Set("conditions", conditions);
         object.Set("status", status);
       });

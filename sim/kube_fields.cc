@@ -70,7 +70,8 @@ void AddItems(const JsonTree* before, const JsonTree& after,
     const JsonTree* old = FindItem(old_items, item, keys);
     if (old != nullptr && *old == item) continue;
     JsonTree child = JsonTree::Object{};
-    if (item.is_object()) {
+    // An owner reference is owned as a whole.
+    if (item.is_object() && keys[0] != "uid") {
       if (old == nullptr) child.Set(".", JsonTree::Object{});
       AddMembers(old, item, "[]", ownership, child);
     }

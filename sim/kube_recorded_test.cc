@@ -1,11 +1,10 @@
 // The fake answers what a real kube-apiserver 1.36 was recorded to answer: each
 // recorded request is replayed, and the status, the reason and the set of keys
 // of the two answers are compared.
+#include "sim/kube_recorded.h"
+
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,41 +19,6 @@ namespace sim {
 namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1796007884);  // 2026-11-30T03:04:44Z
-
-JsonTree Recorded(const std::string& name) {
-  const std::string path = "testdata/kube-1.36/" + name + ".json";
-  std::ifstream file(path);
-  EXPECT_TRUE(file.good()) << path;
-  std::stringstream text;
-  text << file.rdbuf();
-  auto tree = JsonTree::Parse(text.str(), path);
-  EXPECT_TRUE(tree.ok()) << tree.status();
-  return tree.ok() ? *tree : JsonTree();
-}
-
-// Every path that has a value; items of a list count as one.
-void CollectPaths(const JsonTree& tree, const std::string& path, std::set<std::string>& out) {
-  out.insert(path);
-  for (const auto& [name, value] : tree.members()) {
-    CollectPaths(value, absl::StrCat(path, "/", name), out);
-  }
-  for (const JsonTree& item : tree.items()) CollectPaths(item, path + "[]", out);
-}
-
-std::string Differences(const JsonTree& expected, const JsonTree& actual) {
-  std::set<std::string> a;
-  std::set<std::string> b;
-  CollectPaths(expected, "", a);
-  CollectPaths(actual, "", b);
-  std::string text;
-  for (const std::string& path : a) {
-    if (!b.contains(path)) absl::StrAppend(&text, "missing ", path, "\n");
-  }
-  for (const std::string& path : b) {
-    if (!a.contains(path)) absl::StrAppend(&text, "too much ", path, "\n");
-  }
-  return text;
-}
 
 class RecordedTest : public testing::Test {
  protected:
@@ -111,7 +75,7 @@ class RecordedTest : public testing::Test {
     EXPECT_EQ(status_, expected["status"].AsInt()) << actual.Dump();
     EXPECT_EQ(actual["reason"].AsString(), expected["body"]["reason"].AsString());
     EXPECT_EQ(actual["message"], expected["body"]["message"]);
-    EXPECT_EQ(Differences(expected["body"], actual), "") << name << "\n" << actual.Dump();
+    EXPECT_EQ(DifferencesOfShape(expected["body"], actual), "") << name << "\n" << actual.Dump();
     return actual;
   }
 
@@ -168,7 +132,7 @@ class RecordedTest : public testing::Test {
     ASSERT_LE(events.size(), expected.size());
     for (size_t i = 0; i < events.size(); ++i) {
       EXPECT_EQ(events[i]["type"], expected[i]["type"]) << i;
-      EXPECT_EQ(Differences(expected[i], events[i]), "") << name << " " << i;
+      EXPECT_EQ(DifferencesOfShape(expected[i], events[i]), "") << name << " " << i;
     }
   }
 
@@ -256,7 +220,7 @@ TEST_F(RecordedTest, ErrorsAreWordedAsRecorded) {
 
   http::Request request = RequestOf(Recorded("unauthorized"));
   request.headers = {};
-  EXPECT_EQ(Differences(Recorded("unauthorized")["response"]["body"], Send(request)), "");
+  EXPECT_EQ(DifferencesOfShape(Recorded("unauthorized")["response"]["body"], Send(request)), "");
   EXPECT_EQ(status_, 401);
 
   server_.Restrict("alice", {});
@@ -275,7 +239,7 @@ TEST_F(RecordedTest, WatchOfAnOldVersionExpiresInsideTheStream) {
   const JsonTree event = *JsonTree::Parse(bytes.bytes, "event");
   const JsonTree recorded = Recorded("watch-expired");
   const JsonTree& expected = recorded["response"]["body"].items()[0];
-  EXPECT_EQ(Differences(expected, event), "");
+  EXPECT_EQ(DifferencesOfShape(expected, event), "");
   EXPECT_EQ(event["object"]["reason"], expected["object"]["reason"]);
   EXPECT_EQ(event["object"]["code"], expected["object"]["code"]);
 }
