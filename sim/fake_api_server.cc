@@ -14,6 +14,7 @@
 namespace sim {
 namespace {
 
+constexpr absl::string_view kBodyTypes = "application/json";
 constexpr absl::string_view kPatchTypes =
     "application/merge-patch+json, application/strategic-merge-patch+json, "
     "application/apply-patch+yaml";
@@ -181,7 +182,8 @@ bool FakeApiServer::IsAllowed(const std::string& user, const KubeRequestInfo& in
 
 KubeAnswer FakeApiServer::ServeResource(const http::Request& request, const KubeRequestInfo& info,
                                         absl::Time now) {
-  if (!info.subresource.empty() && !(info.subresource == "status" && info.resource->status)) {
+  if (!info.subresource.empty() &&
+      !(info.subresource == "status" && info.resource->traits.status)) {
     return {.response = Text(404, "404 page not found\n")};
   }
   const auto view = ChooseView(request.headers);
@@ -243,6 +245,11 @@ http::Response FakeApiServer::Write(const http::Request& request, const KubeRequ
                                     absl::Time now) {
   if (!info.Parameter("dryRun").empty()) {
     return kube_error::BadRequest("this fake does not know dryRun").ToResponse();
+  }
+  // kubectl tries another encoding first and goes by this answer.
+  const absl::string_view type = http::FindHeader(request.headers, "Content-Type");
+  if (info.verb != "patch" && !type.empty() && !absl::StartsWith(type, kBodyTypes)) {
+    return kube_error::UnsupportedMediaType(kBodyTypes).ToResponse();
   }
   const auto body = JsonTree::Parse(request.body, "the request's body");
   if (!body.ok()) return kube_error::BadRequest(std::string(body.status().message())).ToResponse();
@@ -328,7 +335,7 @@ KubeResult FakeApiServer::ApplyManifest(const JsonTree& manifest, absl::Time now
     return {.code = 404, .error = KubeError{.code = 404, .message = message}};
   }
   std::string ns;
-  if (resource->namespaced) {
+  if (resource->traits.namespaced) {
     ns = manifest["metadata"]["namespace"].AsString();
     if (ns.empty()) ns = "default";
     // Already there is as good.

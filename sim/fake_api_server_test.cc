@@ -363,6 +363,8 @@ TEST_F(FakeApiServerTest, UnknownPathsAndMethodsAreRefused) {
   EXPECT_EQ(status_, 415);
   Send("POST", kConfigMaps, "{\"metadata\":");
   EXPECT_EQ(status_, 400);
+  Send("POST", kConfigMaps, "k8s", "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(status_, 415);
 }
 
 TEST_F(FakeApiServerTest, DiscoveryNamesTheResources) {

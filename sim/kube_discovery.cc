@@ -52,13 +52,18 @@ JsonTree Entry(const KubeResource& resource, absl::string_view subresource) {
                                                : absl::StrCat(resource.plural, "/", subresource);
   const std::string singular =
       subresource.empty() ? absl::AsciiStrToLower(resource.kind) : std::string();
-  return JsonTree::Object{{"name", name},
-                          {"singularName", singular},
-                          {"namespaced", resource.namespaced},
-                          {"kind", resource.kind},
-                          {"verbs", subresource.empty() ? Verbs({"create", "delete", "get", "list",
-                                                                 "patch", "update", "watch"})
-                                                        : Verbs({"get", "patch", "update"})}};
+  JsonTree entry = JsonTree::Object{
+      {"name", name},
+      {"singularName", singular},
+      {"namespaced", resource.traits.namespaced},
+      {"kind", resource.kind},
+      {"verbs", subresource.empty()
+                    ? Verbs({"create", "delete", "get", "list", "patch", "update", "watch"})
+                    : Verbs({"get", "patch", "update"})}};
+  if (subresource.empty() && !resource.short_name.empty()) {
+    entry.Set("shortNames", JsonTree::Array{resource.short_name});
+  }
+  return entry;
 }
 
 std::optional<JsonTree> ResourceList(absl::string_view group, absl::string_view version) {
@@ -68,7 +73,7 @@ std::optional<JsonTree> ResourceList(absl::string_view group, absl::string_view 
     if (resource.group != group || resource.version != version) continue;
     api_version = resource.api_version();
     list.Append(Entry(resource, ""));
-    if (resource.status) list.Append(Entry(resource, "status"));
+    if (resource.traits.status) list.Append(Entry(resource, "status"));
   }
   if (list.items().empty()) return std::nullopt;
   return JsonTree(JsonTree::Object{{"kind", "APIResourceList"},

@@ -156,7 +156,7 @@ KubeResult KubeObjects::Create(const KubeResource& resource, const std::string& 
   }
   ref.name = metadata["name"].AsString();
   const KubeObjectRef space{&resources::Namespaces(), "", ns};
-  if (resource.namespaced && store_.Find(space) == nullptr) {
+  if (resource.traits.namespaced && store_.Find(space) == nullptr) {
     return Refuse(kube_error::NotFound(space));
   }
 
@@ -164,12 +164,12 @@ KubeResult KubeObjects::Create(const KubeResource& resource, const std::string& 
                            "managedFields", "generation"}) {
     metadata.Erase(name);
   }
-  if (resource.namespaced) metadata.Set("namespace", ns);
+  if (resource.traits.namespaced) metadata.Set("namespace", ns);
   metadata.Set("uid", NewUid());
   metadata.Set("creationTimestamp", KubeTime(writer.now));
-  if (resource.generation) metadata.Set("generation", 1);
+  if (resource.traits.generation) metadata.Set("generation", 1);
   for (const char* name : {"kind", "apiVersion"}) object.Erase(name);
-  if (resource.status) object.Erase("status");
+  if (resource.traits.status) object.Erase("status");
   DropNulls(object);
   object.Set("metadata", std::move(metadata));
   ApplyDefaults(resource, object);
@@ -191,7 +191,7 @@ KubeResult KubeObjects::Replace(const KubeObjectRef& ref, JsonTree object,
   const std::string uid = object["metadata"]["uid"].AsString();
   const std::string version = object["metadata"]["resourceVersion"].AsString();
   if (before == nullptr) {
-    if (!ref.resource->put_creates || !writer.subresource.empty()) {
+    if (!ref.resource->traits.put_creates || !writer.subresource.empty()) {
       return Refuse(kube_error::NotFound(ref));
     }
     if (auto error = CheckPreconditions(ref, {}, uid, "")) return Refuse(*std::move(error));
@@ -201,7 +201,7 @@ KubeResult KubeObjects::Replace(const KubeObjectRef& ref, JsonTree object,
   if (auto error = CheckPreconditions(ref, (*before)["metadata"], uid, version)) {
     return Refuse(*std::move(error));
   }
-  if (version.empty() && ref.resource->put_needs_version) {
+  if (version.empty() && ref.resource->traits.put_needs_version) {
     return Refuse(
         kube_error::Invalid(ref, {field_error::Invalid("metadata.resourceVersion", "0x0",
                                                        "must be specified for an update")}));
@@ -225,7 +225,7 @@ KubeResult KubeObjects::Write(const KubeObjectRef& ref, const KubeObject& before
       if (!value.is_null()) merged.Child("metadata").Set(name, value);
     }
     after = std::move(merged);
-  } else if (resource.status) {
+  } else if (resource.traits.status) {
     after.Set("status", (*before)["status"]);
   }
   KeepAllotted(resource, *before, after);
@@ -238,7 +238,7 @@ KubeResult KubeObjects::Write(const KubeObjectRef& ref, const KubeObject& before
   after.Set("metadata", OrderedMetadata(after["metadata"]));
   if (WithoutTimes(after) == WithoutTimes(*before)) return {.object = before};
   JsonTree& metadata = after.Child("metadata");
-  if (resource.generation && !SameContent(*before, after)) {
+  if (resource.traits.generation && !SameContent(*before, after)) {
     metadata.Set("generation", metadata["generation"].AsInt() + 1);
   }
   const bool done = metadata.Has("deletionTimestamp") && !metadata.Has("finalizers") &&

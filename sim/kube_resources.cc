@@ -10,104 +10,50 @@
 namespace sim {
 namespace {
 
-constexpr absl::string_view kEmptyTemplate =
-    R"("spec":{"selector":null,"template":{"metadata":{},"spec":{"containers":null}},)";
+constexpr absl::string_view kEmptyPod = R"("spec":{"containers":null},"status":{})";
+constexpr absl::string_view kEmptyBalanced = R"("spec":{},"status":{"loadBalancer":{}})";
+constexpr absl::string_view kEmptySlice = R"("addressType":"","endpoints":null,"ports":null)";
+constexpr absl::string_view kEmptyDeployment =
+    R"("spec":{"selector":null,"template":{"metadata":{},"spec":{"containers":null}},)"
+    R"("strategy":{}},"status":{})";
+constexpr absl::string_view kEmptyReplicaSet =
+    R"("spec":{"selector":null,"template":{"metadata":{},"spec":{"containers":null}}},)"
+    R"("status":{"replicas":0})";
+constexpr absl::string_view kEmptyStatefulSet =
+    R"("spec":{"selector":null,"template":{"metadata":{},"spec":{"containers":null}},)"
+    R"("serviceName":"","updateStrategy":{}},"status":{"replicas":0})";
+constexpr absl::string_view kEmptyEvent =
+    R"("eventTime":null,"deprecatedSource":{},)"
+    R"("deprecatedFirstTimestamp":null,"deprecatedLastTimestamp":null)";
 
-std::vector<KubeResource> MakeTable() {
-  static const std::string* const empty_deployment =
-      new std::string(absl::StrCat(kEmptyTemplate, R"("strategy":{}},"status":{})"));
-  static const std::string* const empty_replica_set = new std::string(
-      R"("spec":{"selector":null,"template":{"metadata":{},"spec":{"containers":null}}},)"
-      R"("status":{"replicas":0})");
-  static const std::string* const empty_stateful_set = new std::string(absl::StrCat(
-      kEmptyTemplate, R"("serviceName":"","updateStrategy":{}},"status":{"replicas":0})"));
-  constexpr absl::string_view kEmptyPod = R"("spec":{"containers":null},"status":{})";
-  constexpr absl::string_view kEmptyBalanced = R"("spec":{},"status":{"loadBalancer":{}})";
-  return {
-      {.group = "",
-       .version = "v1",
-       .plural = "pods",
-       .kind = "Pod",
-       .status = true,
-       .generation = true,
-       .empty_members = kEmptyPod},
-      {.group = "",
-       .version = "v1",
-       .plural = "services",
-       .kind = "Service",
-       .status = true,
-       .put_creates = true,
-       .empty_members = kEmptyBalanced},
-      {.group = "",
-       .version = "v1",
-       .plural = "endpoints",
-       .kind = "Endpoints",
-       .put_creates = true},
-      {.group = "discovery.k8s.io",
-       .version = "v1",
-       .plural = "endpointslices",
-       .kind = "EndpointSlice",
-       .generation = true,
-       .empty_members = R"("addressType":"","endpoints":null,"ports":null)"},
-      {.group = "apps",
-       .version = "v1",
-       .plural = "deployments",
-       .kind = "Deployment",
-       .status = true,
-       .generation = true,
-       .empty_members = *empty_deployment},
-      {.group = "apps",
-       .version = "v1",
-       .plural = "replicasets",
-       .kind = "ReplicaSet",
-       .status = true,
-       .generation = true,
-       .empty_members = *empty_replica_set},
-      {.group = "apps",
-       .version = "v1",
-       .plural = "statefulsets",
-       .kind = "StatefulSet",
-       .status = true,
-       .generation = true,
-       .empty_members = *empty_stateful_set},
-      {.group = "networking.k8s.io",
-       .version = "v1",
-       .plural = "ingresses",
-       .kind = "Ingress",
-       .status = true,
-       .generation = true,
-       .empty_members = kEmptyBalanced},
-      {.group = "networking.k8s.io",
-       .version = "v1",
-       .plural = "ingressclasses",
-       .kind = "IngressClass",
-       .namespaced = false,
-       .generation = true,
-       .empty_members = R"("spec":{})"},
-      {.group = "", .version = "v1", .plural = "configmaps", .kind = "ConfigMap"},
-      {.group = "events.k8s.io",
-       .version = "v1",
-       .plural = "events",
-       .kind = "Event",
-       .put_creates = true,
-       .empty_members = R"("eventTime":null,"deprecatedSource":{},)"
-                        R"("deprecatedFirstTimestamp":null,"deprecatedLastTimestamp":null)"},
-      {.group = "coordination.k8s.io",
-       .version = "v1",
-       .plural = "leases",
-       .kind = "Lease",
-       .put_creates = true,
-       .put_needs_version = true,
-       .empty_members = R"("spec":{})"},
-      {.group = "",
-       .version = "v1",
-       .plural = "namespaces",
-       .kind = "Namespace",
-       .namespaced = false,
-       .status = true,
-       .empty_members = R"("spec":{},"status":{})"},
-  };
-}
+using Traits = KubeTraits;
+constexpr Traits kGeneric = {};
+constexpr Traits kStatus = {.status = true};
+constexpr Traits kStatusAndGeneration = {.status = true, .generation = true};
+constexpr Traits kGeneration = {.generation = true};
+constexpr Traits kPutCreates = {.put_creates = true};
+constexpr Traits kService = {.status = true, .put_creates = true};
+constexpr Traits kLease = {.put_creates = true, .put_needs_version = true};
+constexpr Traits kClass = {.namespaced = false, .generation = true};
+constexpr Traits kNamespace = {.namespaced = false, .status = true};
+
+// clang-format off
+constexpr KubeResource kTable[] = {
+    {"", "v1", "pods", "Pod", "po", kStatusAndGeneration, kEmptyPod},
+    {"", "v1", "services", "Service", "svc", kService, kEmptyBalanced},
+    {"", "v1", "endpoints", "Endpoints", "ep", kPutCreates, ""},
+    {"", "v1", "configmaps", "ConfigMap", "cm", kGeneric, ""},
+    {"", "v1", "namespaces", "Namespace", "ns", kNamespace, R"("spec":{},"status":{})"},
+    {"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", "", kGeneration, kEmptySlice},
+    {"apps", "v1", "deployments", "Deployment", "deploy", kStatusAndGeneration, kEmptyDeployment},
+    {"apps", "v1", "replicasets", "ReplicaSet", "rs", kStatusAndGeneration, kEmptyReplicaSet},
+    {"apps", "v1", "statefulsets", "StatefulSet", "sts", kStatusAndGeneration, kEmptyStatefulSet},
+    {"networking.k8s.io", "v1", "ingresses", "Ingress", "ing", kStatusAndGeneration, kEmptyBalanced},
+    {"networking.k8s.io", "v1", "ingressclasses", "IngressClass", "", kClass, R"("spec":{})"},
+    {"events.k8s.io", "v1", "events", "Event", "ev", kPutCreates, kEmptyEvent},
+    {"coordination.k8s.io", "v1", "leases", "Lease", "", kLease, R"("spec":{})"},
+};
+// clang-format on
 
 const KubeResource& Known(absl::string_view group, absl::string_view plural) {
   const KubeResource* found = FindKubeResource(group, "v1", plural);
@@ -154,11 +100,11 @@ void TakeResource(absl::string_view group, absl::string_view version, std::vecto
   if (rest.empty() || rest.size() > 3) return;
   const KubeResource* resource = FindKubeResource(group, version, rest[0]);
   if (resource == nullptr) return;
-  if (resource->namespaced == false && !info.ns.empty()) return;
+  if (resource->traits.namespaced == false && !info.ns.empty()) return;
   if (rest.size() > 1) info.name = rest[1];
   if (rest.size() > 2) info.subresource = rest[2];
   // An object is addressed in its namespace only.
-  if (resource->namespaced && info.ns.empty() && !info.name.empty()) return;
+  if (resource->traits.namespaced && info.ns.empty() && !info.name.empty()) return;
   info.resource = resource;
 }
 
@@ -177,10 +123,7 @@ std::string KubeResource::group_kind() const {
   return group.empty() || kind == "Event" ? std::string(kind) : absl::StrCat(kind, ".", group);
 }
 
-const std::vector<KubeResource>& KubeResources() {
-  static const std::vector<KubeResource>* const table = new std::vector<KubeResource>(MakeTable());
-  return *table;
-}
+absl::Span<const KubeResource> KubeResources() { return kTable; }
 
 const KubeResource* FindKubeResource(absl::string_view group, absl::string_view version,
                                      absl::string_view plural) {

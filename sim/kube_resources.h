@@ -4,35 +4,40 @@
 #define OCI_BACKEND_DRAIN_SIM_KUBE_RESOURCES_H_
 
 #include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "http/transport.h"
 
 namespace sim {
 
-// How one resource behaves. Rows of a constant table: compare by address.
-struct KubeResource {
-  absl::string_view group;  // empty: the core group
-  absl::string_view version;
-  absl::string_view plural;
-  absl::string_view kind;
+// How a resource behaves.
+struct KubeTraits {
   bool namespaced = true;
   bool status = false;             // has a status subresource
   bool generation = false;         // metadata.generation counts changes of the spec
   bool put_creates = false;        // PUT on a missing object creates it
   bool put_needs_version = false;  // PUT without resourceVersion is refused
+};
+
+// Rows of a constant table: compare by address.
+struct KubeResource {
+  absl::string_view group;  // empty: the core group
+  absl::string_view version;
+  absl::string_view plural;
+  absl::string_view kind;
+  absl::string_view short_name;  // empty: none
+  KubeTraits traits;
   // What Go writes for an empty object beside its metadata; bookmarks carry it.
-  absl::string_view empty_members = {};
+  absl::string_view empty_members;
 
   std::string api_version() const;     // "v1", "apps/v1"
   std::string group_resource() const;  // "pods", "leases.coordination.k8s.io"
   std::string group_kind() const;      // "Pod", "Deployment.apps"
 };
 
-const std::vector<KubeResource>& KubeResources();
+absl::Span<const KubeResource> KubeResources();
 // nullptr if there is none.
 const KubeResource* FindKubeResource(absl::string_view group, absl::string_view version,
                                      absl::string_view plural);

@@ -88,12 +88,12 @@ TEST_F(KubeTransportTest, ClientReadsAndWritesWhatItKnows) {
   EXPECT_EQ(api_.PutConfigMap(stale).status().code(), absl::StatusCode::kAborted);
 
   const kube::Event event{.key = {"shop", "e"},
-                    .regarding = {"v1", "Service", {"shop", "web"}, ""},
-                    .type = "Normal",
-                    .reason = "BackendDraining",
-                    .action = "Drain",
-                    .note = "drain requested",
-                    .event_time = world_.now};
+                          .regarding = {"v1", "Service", {"shop", "web"}, ""},
+                          .type = "Normal",
+                          .reason = "BackendDraining",
+                          .action = "Drain",
+                          .note = "drain requested",
+                          .event_time = world_.now};
   EXPECT_TRUE(api_.CreateEvent(event).ok()) << api_.CreateEvent(event);
   EXPECT_EQ(api_.CreateEvent(event).code(), absl::StatusCode::kAlreadyExists);
   EXPECT_TRUE(api_.PatchEventSeries(event.key, 2, world_.now).ok());

@@ -122,7 +122,7 @@ void GarbageCollector::Step(absl::Time now) {
       const KubeResource* kind =
           FindKubeKind(owner["apiVersion"].AsString(), owner["kind"].AsString());
       if (kind == nullptr) continue;
-      const std::string ns = kind->namespaced ? NamespaceOf(*object) : "";
+      const std::string ns = kind->traits.namespaced ? NamespaceOf(*object) : "";
       const KubeObject found = store.Find({kind, ns, owner["name"].AsString()});
       if (found != nullptr && UidOf(*found) == owner["uid"].AsString()) continue;
       objects_.Delete(RefOf(*resource, *object), {.uid = UidOf(*object)}, now);
