@@ -107,7 +107,8 @@ void TellState(Draft& draft) {
   notice.kind = NoticeKind::kSharedLoadBalancerDelaysOthers;
   notice.count = static_cast<int>(waiting.size());
   notice.detail = absl::StrJoin(waiting, ", ");
-  draft.TellOnce(absl::StrCat("neighbours|", notice.detail), std::move(notice));
+  const std::string once = absl::StrCat("neighbours|", notice.detail);
+  draft.TellOnce(once, std::move(notice));
 }
 
 bool Active(const Draft& draft) {
