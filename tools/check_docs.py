@@ -77,7 +77,8 @@ class Docs:
         path = text.strip().split(" ")[0].removeprefix("./").rstrip(":,.")
         if re.search(r"[<>*{}$?=()\[\]]|\.\.\.", path) or "/" not in path:
             return None
-        if path.split("/")[0] not in self.top or path.startswith("//"):
+        folder = re.fullmatch(r"[a-z_]+/", path)
+        if path.split("/")[0] not in self.top and not folder:
             return None
         is_path = path.endswith("/") or re.search(r"\.\w{1,6}$", path)
         if is_path and not self.exists(path):

@@ -110,10 +110,11 @@ def main():
         for done, future in enumerate(concurrent.futures.as_completed(running), 1):
             path = running[future]
             status, output = future.result()
+            hasher.includes.clear()
             if status:
                 failed += 1
                 print(f"clang-tidy {path}:\n{output}", flush=True)
-            else:
+            elif hasher.hash(path) == waiting[path]:  # Nobody edited it meanwhile.
                 remember(cache, waiting[path])
             if time.monotonic() - told > 15:
                 told = time.monotonic()

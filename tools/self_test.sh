@@ -145,6 +145,7 @@ test_docs() {
 [ref]: missing.md|there is no docs/missing.md
 see `base/missing.cc`|there is no base/missing.cc
 see `base/missing/`|there is no base/missing/
+see `missing/`|there is no missing/
 run //base:missing|has no target missing
 run //docs:all|docs/ has no BUILD.bazel
 run //base/missing/...|no such folder
