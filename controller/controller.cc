@@ -73,6 +73,10 @@ void Controller::Stop() {
   if (stopping_.HasBeenNotified()) return;
   stopping_.Notify();
   queue_.Close();
+  {
+    absl::MutexLock lock(&map_mutex_);
+    map_due_ = true;
+  }
   for (std::thread& thread : threads_) thread.join();
   absl::MutexLock lock(&watch_mutex_);
   cluster_watches_.clear();
@@ -98,15 +102,21 @@ void Controller::OnBadObject(kube::Resource resource, const kube::ObjectKey& key
 
 void Controller::MapLoop() {
   std::shared_ptr<const TopologyView> before;
+  std::shared_ptr<const TopologyView> told;
   while (!stopping_.HasBeenNotified()) {
     {
       absl::MutexLock lock(&map_mutex_);
       map_mutex_.AwaitWithTimeout(absl::Condition(&map_due_), kHousekeeping);
       map_due_ = false;
     }
+    const bool whole = MappingIsWhole();
     const std::shared_ptr<const TopologyView> view = topology_.View();
     if (view != before) FollowTopology(*view, before.get());
     before = view;
+    if (whole && view != told) {
+      TellTopology(*view, told.get(), reporter_);
+      told = view;
+    }
     TellForbidden();
   }
 }
@@ -121,7 +131,13 @@ void Controller::FollowTopology(const TopologyView& view, const TopologyView* be
   for (const auto& [load_balancer, mapped] : view.mapping.load_balancers) {
     queue_.Add(load_balancer, clock_.Now());
   }
-  TellTopology(view, before, reporter_);
+}
+
+// Before all are listed, what seems to be missing may only not be known yet.
+bool Controller::MappingIsWhole() const {
+  return store_.Synced(kube::Resource::kServices, "") &&
+         store_.Synced(kube::Resource::kIngresses, "") &&
+         store_.Synced(kube::Resource::kIngressClasses, "");
 }
 
 void Controller::FollowNamespaces(const TopologyView& view) {

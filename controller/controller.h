@@ -65,6 +65,7 @@ class Controller {
   void StartWatch(const Watcher::Target& target) ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_);
   void MapLoop();
   void FollowTopology(const TopologyView& view, const TopologyView* before);
+  bool MappingIsWhole() const;
   void FollowNamespaces(const TopologyView& view);
   void TellForbidden();
   void WorkLoop();
