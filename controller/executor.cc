@@ -11,6 +11,19 @@ namespace {
 
 constexpr int kTokenLength = 32;
 
+// Nothing is drained that is not written: no deadline is missed by it.
+void ForgetUnwritten(const drain::Input& input, const drain::Plan& plan, LbState& state) {
+  if (!plan.write.has_value()) return;
+  for (const drain::Flip& flip : plan.write->flips) {
+    const auto before = input.ledger.find(flip.key);
+    if (before == input.ledger.end()) {
+      state.ledger.erase(flip.key);
+    } else {
+      state.ledger[flip.key] = before->second;
+    }
+  }
+}
+
 }  // namespace
 
 Executor::Executor(const Edges& edges, LedgerStore& ledgers, const Settings& settings,
@@ -22,7 +35,10 @@ Executor::Outcome Executor::Run(const drain::Input& input, const drain::Plan& pl
   Outcome outcome;
   state.memory = plan.memory;
   state.ledger = plan.ledger;
-  if (settings_.dry_run) return outcome;
+  if (settings_.dry_run) {
+    ForgetUnwritten(input, plan, state);
+    return outcome;
+  }
   const absl::Status saved =
       ledgers_.Save(input.load_balancer, plan.ledger, state, edges_.clock.Now());
   if (!saved.ok()) {

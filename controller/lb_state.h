@@ -42,6 +42,8 @@ struct LbState {
   // A whole-set write was refused as malformed: flags only, one by one, until then.
   absl::Time single_writes_until = absl::InfinitePast();
   std::string last_summary;
+  // Of a dry run: drains that were told of, with the Pod's UID. They stay due.
+  std::map<drain::BackendKey, std::string> told_dry;
   bool at_rest = false;  // as of the last plan
 };
 

@@ -80,6 +80,7 @@ absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
   }
   LogPlan(preview.input, preview.plan, settings_.dry_run, state);
   parts_.reporter.TellNotices(preview.plan, *view, load_balancer);
+  if (settings_.dry_run) TellDryRun(preview, state);
   const Executor::Outcome outcome = executor_.Run(preview.input, preview.plan, state);
   state.at_rest = preview.plan.at_rest && read_status.ok();
   PrunePods(preview.input, state);
@@ -120,6 +121,22 @@ absl::StatusOr<Reconciler::Preview> Reconciler::MakePreview(const oci::Ocid& loa
   return preview;
 }
 
+void Reconciler::TellDryRun(const Preview& preview, LbState& state) {
+  const std::vector<drain::Decision>& decisions = preview.plan.decisions;
+  std::erase_if(state.told_dry, [&](const auto& told) {
+    return std::none_of(decisions.begin(), decisions.end(), [&](const drain::Decision& decision) {
+      return decision.key == told.first && decision.pod_uid == told.second;
+    });
+  });
+  if (!preview.plan.write.has_value()) return;
+  drain::Write news = *preview.plan.write;
+  std::erase_if(news.flips, [&](const drain::Flip& flip) {
+    std::string& told = state.told_dry[flip.key];
+    return std::exchange(told, flip.pod_uid) == flip.pod_uid;
+  });
+  parts_.reporter.TellDraining(news, preview.input, /*dry_run=*/true);
+}
+
 absl::Duration Reconciler::Backoff(const absl::Status& status, int failures) {
   absl::MutexLock lock(&mutex_);
   switch (status.code()) {
@@ -150,7 +167,7 @@ absl::Time Reconciler::AfterWrite(const TopologyView& view, const Preview& previ
     state.aborted_in_row = state.failures_in_row = 0;
     state.write_not_before = absl::InfinitePast();
     LogAccepted(*preview.plan.write, state.memory);
-    parts_.reporter.TellDraining(*preview.plan.write, preview.input);
+    parts_.reporter.TellDraining(*preview.plan.write, preview.input, /*dry_run=*/false);
     return now + preview.input.options.work_request_poll;
   }
   if (outcome.ledger_first && outcome.status.ok()) return now + kLedgerRetry;

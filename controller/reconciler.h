@@ -57,6 +57,7 @@ class Reconciler {
                        const absl::Status& status, absl::Time next);
   absl::Time AfterWrite(const TopologyView& view, const Preview& preview, LbState& state,
                         const Executor::Outcome& outcome);
+  void TellDryRun(const Preview& preview, LbState& state);
   absl::Duration Backoff(const absl::Status& status, int failures);
 
   Parts parts_;

@@ -37,8 +37,10 @@ void Reporter::TellNotices(const drain::Plan& plan, const TopologyView& view,
   }
 }
 
-void Reporter::TellDraining(const drain::Write& write, const drain::Input& input) {
+void Reporter::TellDraining(const drain::Write& write, const drain::Input& input, bool dry_run) {
   if (!write.carries_wave) return;
+  const absl::string_view what =
+      dry_run ? " would be drained (dry run: nothing is written)" : " is being drained";
   for (const drain::Flip& flip : write.flips) {
     if (!flip.drain) continue;
     for (const drain::SetInput& set : input.sets) {
@@ -47,7 +49,7 @@ void Reporter::TellDraining(const drain::Write& write, const drain::Input& input
            {false, "BackendDraining",
             absl::StrCat("Pod ", flip.pod, ": backend ", flip.key.backend.value(),
                          " of backend set ", write.set.value(), " of load balancer ",
-                         input.load_balancer.value(), " is being drained"),
+                         input.load_balancer.value(), what),
             absl::StrCat(write.set.value(), "/", flip.key.backend.value(), "/", flip.pod)});
     }
   }

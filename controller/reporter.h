@@ -23,8 +23,8 @@ class Reporter {
 
   void TellNotices(const drain::Plan& plan, const TopologyView& view,
                    const oci::Ocid& load_balancer);
-  // A write was accepted: its drains are under way.
-  void TellDraining(const drain::Write& write, const drain::Input& input);
+  // A write was accepted: its drains are under way. In a dry run: they would be.
+  void TellDraining(const drain::Write& write, const drain::Input& input, bool dry_run);
   void TellBadAnnotation(const BadAnnotation& bad);
   void TellMappingProblem(const MappingProblem& problem);
   // Something about the load balancer as a whole: Warning on its IngressClasses.
