@@ -20,8 +20,8 @@ struct Candidate {
   WriteReason reason = WriteReason::kDrain;
   absl::Time due = absl::InfiniteFuture();
   Hold hold = Hold::kNone;
-  absl::Time end = absl::InfiniteFuture();  // the earliest deadline in it
-  bool single = false;                      // only UpdateBackend will do
+  absl::Time start_by = absl::InfiniteFuture();  // or it is late
+  bool single = false;                           // only UpdateBackend will do
 };
 
 void HoldAll(SetDraft& set, Hold hold, absl::Time until) {
@@ -77,7 +77,8 @@ WriteReason ReasonOfFlips(const SetDraft& set) {
   return fresh ? WriteReason::kDrain : WriteReason::kReassert;
 }
 
-absl::Time EarliestEnd(const SetDraft& set) {
+// The latest start that still has the earliest of the due drains in time.
+absl::Time StartBy(const Draft& draft, const SetDraft& set) {
   absl::Time end = absl::InfiniteFuture();
   for (const Wanted& wanted : set.wanted) {
     if (wanted.hold != Hold::kNone || !wanted.drain) continue;
@@ -85,7 +86,19 @@ absl::Time EarliestEnd(const SetDraft& set) {
     const bool open = wanted.end == absl::InfiniteFuture();
     end = std::min(end, open ? absl::InfinitePast() : wanted.end);
   }
-  return end;
+  return end - WorkRequestP99(draft.plan.memory);
+}
+
+// When NIC, with a tick of 10 s and nobody in its way, would have written what is
+// pending.
+absl::Time ForeignTurn(const Draft& draft, const SetDraft& set) {
+  absl::Time first = absl::InfiniteFuture();
+  for (const auto* names : {&set.pending_add, &set.pending_removal}) {
+    for (const oci::BackendName& name : *names) {
+      first = std::min(first, draft.plan.memory.pending_since.at(set.Key(name)));
+    }
+  }
+  return first + absl::Seconds(10);
 }
 
 bool Unanswered(const Draft& draft, const SetDraft& set) {
@@ -98,7 +111,7 @@ bool Unanswered(const Draft& draft, const SetDraft& set) {
 std::optional<Candidate> BesideForeign(const Draft& draft, SetDraft& set) {
   Candidate candidate;
   candidate.set = &set;
-  candidate.end = EarliestEnd(set);
+  candidate.start_by = StartBy(draft, set);
   candidate.reason = WriteReason::kBehindForeign;
   if (draft.foreign_membership && !draft.stand_down && set.input->has_membership) {
     const bool at_stake = set.in_force || set.foreign_revives || HasDue(set);
@@ -132,7 +145,7 @@ std::optional<Candidate> Alone(const Draft& draft, SetDraft& set) {
     candidate.reason = ReasonOfFlips(set);
     candidate.due = due.at;
     candidate.hold = due.reason;
-    candidate.end = EarliestEnd(set);
+    candidate.start_by = StartBy(draft, set);
     return candidate;
   }
   const bool neighbour = !set.input->opted_in && draft.in.carry_all;
@@ -142,6 +155,7 @@ std::optional<Candidate> Alone(const Draft& draft, SetDraft& set) {
   candidate.reason = set.ruled ? WriteReason::kRegister : WriteReason::kNeighbour;
   candidate.due = due.at;
   candidate.hold = due.reason;
+  candidate.start_by = ForeignTurn(draft, set);
   return candidate;
 }
 
@@ -162,7 +176,7 @@ std::vector<Candidate> Candidates(Draft& draft) {
                      const bool undrain_a = a.reason == WriteReason::kUndrain;
                      const bool undrain_b = b.reason == WriteReason::kUndrain;
                      if (undrain_a != undrain_b) return undrain_a;
-                     return a.end < b.end;
+                     return a.start_by < b.start_by;
                    });
   return candidates;
 }
