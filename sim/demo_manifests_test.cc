@@ -25,14 +25,14 @@ TEST(DemoManifests, AreAcceptedAndRollOut) {
              "application/merge-patch+json");
   world.RunFor(absl::Minutes(2));
   EXPECT_EQ(world.Get(kDeployment)["status"]["updatedReplicas"].AsInt(), 10);
-  // 25 s of preStop and 15 s of shutdown fit into 45 s of grace.
+  // 28 s of preStop and 15 s of shutdown fit into 45 s of grace.
   absl::Time deleted;
   int ended = 0;
   for (const PodEvent& event : world.controllers.kubelet().log()) {
     if (event.time < start) continue;
     if (event.kind == PodEvent::Kind::kDeleted && deleted == absl::Time()) deleted = event.time;
     if (event.kind == PodEvent::Kind::kProcessEnded && ++ended == 1) {
-      EXPECT_EQ(event.time - deleted, absl::Seconds(40));
+      EXPECT_EQ(event.time - deleted, absl::Seconds(43));
     }
   }
   EXPECT_EQ(ended, 10);
