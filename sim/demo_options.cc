@@ -87,13 +87,14 @@ timeline of the run with the controller is shown as it happens, and at the end
 what became of the backends in each world and which promises were kept.
 
   ./demo                     under two minutes
-  ./demo --seed=7            other work-request times, another phase of NIC's clock
+  ./demo --seed=7            other work-request times, NIC at another moment of its
+                             10 s tick and of the 60 s for which it keeps a copy
   ./demo --json | tail -n 1  the figures as one JSON object, the timeline on stderr
 
 usage: ./demo [FLAG...]
 
   --json                     print one JSON object as the last line
-  --seed=N                   of the service times and of NIC's phase (1)
+  --seed=N                   of all that is drawn by lot (1)
   --rival=VARIANT            NIC as it is: unmodified; drops-cache: it reads again
                              after a refusal; drains: it drains by itself
                              (unmodified)

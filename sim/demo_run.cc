@@ -1,6 +1,7 @@
 #include "sim/demo_run.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@ constexpr absl::Duration kShow = absl::Milliseconds(250);
 constexpr absl::Duration kStartPatience = absl::Seconds(30);
 // Of the ingress controller.
 constexpr absl::Duration kTick = absl::Seconds(10);
+// The same seed twice would tie the phase to the age of the first copy.
+constexpr uint64_t kPhaseSeed = 1'000'003;
 // By then the controller runs, and the ingress controller has looked once.
 constexpr absl::Duration kSettled = absl::Seconds(5);
 
@@ -82,7 +85,7 @@ absl::Status DemoRun::SetUp() {
 }
 
 absl::Time DemoRun::TriggerTime() const {
-  base::Random random(stage_.options.seed);
+  base::Random random(stage_.options.seed + kPhaseSeed);
   absl::Time trigger = connected_ + random.Fraction() * kTick;
   const absl::Time earliest = std::max(connected_ + kSettled, Now());
   while (trigger < earliest) trigger += kTick;

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/random.h"
 #include "http/cpprest_transport.h"
 #include "sim/json_log.h"
 #include "sim/load_balancer_document.h"
@@ -156,6 +157,8 @@ absl::Status DemoWorld::StartRival() {
   RivalOptions rival;
   rival.variant = options_.rival;
   rival.seed = options_.seed;
+  base::Random random(options_.seed);
+  rival.first_copy_age = random.Fraction() * rival.cache_age;
   rival_ = std::make_unique<RivalThread>(rival, *rival_world_, *rival_oci_);
   return absl::OkStatus();
 }

@@ -308,8 +308,10 @@ bool Rival::Store(const std::string& load_balancer, const http::Response& respon
                   absl::Time now) {
   auto parsed = base::ParseJson(response.body, "load balancer");
   if (response.status != 200 || !parsed.ok()) return false;
-  cache_[load_balancer] = std::make_unique<Cached>(
-      Cached{*std::move(parsed), std::string(http::FindHeader(response.headers, "etag")), now});
+  std::unique_ptr<Cached>& cached = cache_[load_balancer];
+  const absl::Time read_at = cached == nullptr ? now - options_.first_copy_age : now;
+  cached = std::make_unique<Cached>(
+      Cached{*std::move(parsed), std::string(http::FindHeader(response.headers, "etag")), read_at});
   return true;
 }
 

@@ -75,6 +75,9 @@ struct RivalOptions {
   absl::Duration tick = absl::Seconds(10);
   absl::Duration cache_age = absl::Seconds(60);
   absl::Duration poll = absl::Seconds(10);
+  // How old its first copy of a load balancer is taken to be: a run need not start
+  // where the life of a copy does.
+  absl::Duration first_copy_age = absl::ZeroDuration();
   uint64_t seed = 1;
   // Signs a request before it is sent; empty: requests go unsigned.
   std::function<void(http::Request&)> sign = nullptr;

@@ -50,7 +50,8 @@ class World : public RivalWorld {
 // Sets bs_1 and bs_2 with one Pod each, published as they are registered.
 class RivalTest : public ::testing::Test {
  protected:
-  void Make(RivalVariant variant, absl::Duration service_time = absl::Seconds(5)) {
+  void Make(RivalVariant variant, absl::Duration service_time = absl::Seconds(5),
+            absl::Duration first_copy_age = absl::ZeroDuration()) {
     core_.options().min_service_time = core_.options().max_service_time = service_time;
     ASSERT_TRUE(core_
                     .AddLoadBalancer(MakeLoadBalancerJson(kOcid, {{"bs_1", {"10.0.0.1:80"}},
@@ -61,6 +62,7 @@ class RivalTest : public ::testing::Test {
     world_.endpoints = {{"bs_1", {{"10.0.0.1", 80}}}, {"bs_2", {{"10.0.0.1", 80}}}};
     RivalOptions options;
     options.variant = variant;
+    options.first_copy_age = first_copy_age;
     rival_ = std::make_unique<Rival>(options, world_, transport_, kStart);
   }
 
@@ -156,6 +158,15 @@ TEST_F(RivalTest, AWriteOfAnotherShutsItOutUntilItsCacheHasAgedOut) {
   EXPECT_THAT(Writes(), ElementsAre("60: UpdateBackendSet bs_1"));
   EXPECT_THAT(Backends("bs_1"), ElementsAre("10.0.0.1:80", "10.0.0.2:80"));
   EXPECT_THAT(Backends("bs_2"), ElementsAre("10.0.0.1:80 drained"));
+}
+
+TEST_F(RivalTest, AFirstCopyThatIsOldIsReadAgainSooner) {
+  Make(RivalVariant::kUnmodified, absl::Seconds(5), absl::Seconds(35));
+  RunUntil(At(5));
+  WriteDrain("bs_1");
+  world_.endpoints["bs_1"].push_back({"10.0.0.2", 80});
+  RunUntil(At(100));
+  EXPECT_THAT(Writes(), ElementsAre("30: UpdateBackendSet bs_1"));
 }
 
 TEST_F(RivalTest, TheVariantThatDropsItsCacheIsShutOutForOneTickOnly) {
