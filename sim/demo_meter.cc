@@ -97,8 +97,12 @@ class Meter {
  private:
   void MeasureDrain(const PodTimes& pod) {
     ++figures_.terminated;
-    if (pod.ended <= history_.end && !states_.RoutableAt(pod.backend, pod.ended)) {
-      ++figures_.drained_before_exit;
+    if (pod.ended <= history_.end) {
+      if (!states_.RoutableAt(pod.backend, pod.ended)) {
+        ++figures_.drained_before_exit;
+      } else if (OriginOf(pod, pod.ended, pod.ended).foreign) {
+        ++figures_.undrained_by_foreign;
+      }
     }
     figures_.drain_latency.push_back(states_.First(pod.backend, false, pod.deleted) - pod.deleted);
   }
@@ -137,8 +141,8 @@ class Meter {
     });
   }
 
-  // Whether a foreign write explains it.
-  bool AddDeadTime(const PodTimes& pod, absl::Time from, absl::Time to) {
+  // Who made it routable as it is at `from`.
+  DeadTime OriginOf(const PodTimes& pod, absl::Time from, absl::Time to) const {
     const AppliedState* origin = states_.Origin(pod.backend, from);
     DeadTime dead{.pod = pod.name, .from = from, .to = to};
     dead.by_rival = origin->by_rival;
@@ -146,6 +150,12 @@ class Meter {
     const auto confirmed = history_.confirmed.find(pod.uid);
     if (confirmed != history_.confirmed.end()) dead.confirmed = confirmed->second;
     dead.foreign = dead.by_rival && dead.confirmed < dead.accepted;
+    return dead;
+  }
+
+  // Whether a foreign write explains it.
+  bool AddDeadTime(const PodTimes& pod, absl::Time from, absl::Time to) {
+    const DeadTime dead = OriginOf(pod, from, to);
     for (DeadTime& earlier : figures_.dead_times) {
       if (earlier.pod == dead.pod && earlier.to == from && earlier.accepted == dead.accepted) {
         earlier.to = to;
@@ -192,6 +202,12 @@ bool ReplacementsRouted(const ServiceHistory& history, int replicas) {
     ++replaced;
   }
   return replaced == replicas;
+}
+
+bool DeletedPodsHaveEnded(const ServiceHistory& history) {
+  return std::all_of(history.pods.begin(), history.pods.end(), [](const PodTimes& pod) {
+    return pod.deleted == absl::InfiniteFuture() || pod.ended != absl::InfiniteFuture();
+  });
 }
 
 bool RolloutIsOver(const ServiceHistory& history, int replicas) {

@@ -71,6 +71,9 @@ struct ServiceFigures {
   int terminated = 0;  // deleted since the trigger
   // Drained or out of the set at the moment the process ended.
   int drained_before_exit = 0;
+  // Of the others those that a foreign write explains: it was accepted after the
+  // drain had been confirmed, and made the backend routable again.
+  int undrained_by_foreign = 0;
   // Deletion to the first state that has it drained or gone; ascending, of every
   // terminated Pod; infinite if that was not seen.
   std::vector<absl::Duration> drain_latency;
@@ -96,7 +99,10 @@ int GoodBackends(const ServiceHistory& history, absl::Time when);
 // in the last state; no other Pod is left undeleted.
 bool ReplacementsRouted(const ServiceHistory& history, int replicas);
 
-// The same, and the replaced Pods are gone and none of their backends is routable.
+// Every Pod that was deleted has ended its process.
+bool DeletedPodsHaveEnded(const ServiceHistory& history);
+
+// The replacements are routed, the replaced Pods are gone and none of their backends is routable.
 bool RolloutIsOver(const ServiceHistory& history, int replicas);
 
 // Of ascending values, nearest rank; `percent` in (0, 100]. Infinite if empty.

@@ -56,7 +56,7 @@ absl::Status SetFlag(const std::string& name, const std::string& value, DemoOpti
         options.patience <= absl::Hours(1)) {
       return absl::OkStatus();
     }
-    return Expected(name, value, "a duration such as 110s, at most 1h");
+    return Expected(name, value, "a duration such as 100s, at most 1h");
   }
   if (name == "--rival") return SetRival(value, options);
   if (name == "--etag") return SetEtag(value, options);
@@ -103,7 +103,7 @@ usage: ./demo [FLAG...]
                              acceptance, completion or both (both)
   --controller=FILE          the controller program (the one built with the demo)
   --manifests=FOLDER         in place of testdata/demo
-  --patience=DURATION        the longest rollout that is waited for (110s)
+  --patience=DURATION        the longest rollout that is waited for (100s)
   --logs=FOLDER              keep every run's logs in this folder; without it they
                              are kept, and named, only if something went wrong
   --help                     this text

@@ -25,7 +25,7 @@ struct DemoOptions {
   std::string controller = {};  // path of the program; empty: beside this one
   std::string manifests = {};   // folder; empty: testdata/demo as it was built
   std::string logs = {};        // folder to keep the logs in; empty: only of failures
-  absl::Duration patience = absl::Seconds(110);  // for one rollout
+  absl::Duration patience = absl::Seconds(100);  // for one rollout
 };
 
 // InvalidArgument names the argument, what is wrong and what is allowed.

@@ -74,6 +74,8 @@ std::vector<Row> DrainRows() {
       {"Pods terminated", [](const RunResult& run) { return absl::StrCat(run.web.terminated); }},
       {"drained before their process ended",
        [](const RunResult& run) { return absl::StrCat(run.web.drained_before_exit); }},
+      {"... made routable again by a foreign write",
+       Ours([](const RunResult& run) { return absl::StrCat(run.web.undrained_by_foreign); })},
       {"deletion to drained or gone, p50 / p99 / max",
        [](const RunResult& run) {
          return Percentiles(run.web.drain_latency, {50, 99, 100});
@@ -198,6 +200,7 @@ JsonTree RunJson(const RunResult& run) {
   return JsonTree::Object{
       {"terminated", run.web.terminated},
       {"drained_before_exit", run.web.drained_before_exit},
+      {"undrained_by_foreign_write", run.web.undrained_by_foreign},
       {"drain_latency_s", PercentilesJson(run.web.drain_latency)},
       {"waves", run.writes.waves},
       {"writes_accepted", run.writes.writes_accepted},

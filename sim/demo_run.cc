@@ -21,7 +21,7 @@ constexpr absl::Duration kTick = absl::Seconds(10);
 // The same seed twice would tie the phase to the age of the first copy.
 constexpr uint64_t kPhaseSeed = 1'000'003;
 // By then the controller runs, and the ingress controller has looked once.
-constexpr absl::Duration kSettled = absl::Seconds(5);
+constexpr absl::Duration kSettled = absl::Seconds(2);
 
 absl::Time Now() { return base::RealClock().Now(); }
 
@@ -137,21 +137,26 @@ bool DemoRun::IsOver(absl::Time now) {
                                    world_->controller_log()));
     return true;
   }
-  bool over = true;
-  for (size_t i = 0; i < plan_.world.manifests.size(); ++i) {
-    const DemoService& service = world_->service(i);
-    const ServiceHistory history = world_->recorder().History(service, now);
-    // The first Service is watched until nothing of the old is left; what a
-    // neighbour is asked is when its replacements were routed.
-    over = over && (i == 0 ? RolloutIsOver(history, service.replicas)
-                           : ReplacementsRouted(history, service.replicas));
-  }
   // What is being written may still change everything.
-  if (over && world_->WritesAreDone()) return true;
+  const bool over = RolloutsAreOver(now);
+  if (over && (HasNeighbour() || world_->WritesAreDone())) return true;
   if (now - trigger_ < stage_.options.patience) return false;
+  if (over) return true;
   faults_.push_back(absl::StrCat("the rollout was not over after ",
                                  absl::FormatDuration(stage_.options.patience)));
   return true;
+}
+
+// One Service is watched until nothing of the old is left. Where there are two the
+// questions are when the neighbour's replacements were routed, and whether the
+// Pods of the first were drained.
+bool DemoRun::RolloutsAreOver(absl::Time now) const {
+  const DemoService& web = world_->service(0);
+  const ServiceHistory history = world_->recorder().History(web, now);
+  if (!HasNeighbour()) return RolloutIsOver(history, web.replicas);
+  const DemoService& neighbour = world_->service(1);
+  return ReplacementsRouted(history, web.replicas) && DeletedPodsHaveEnded(history) &&
+         ReplacementsRouted(world_->recorder().History(neighbour, now), neighbour.replicas);
 }
 
 void DemoRun::Narrate(absl::Time until) {
@@ -190,7 +195,7 @@ RunResult DemoRun::Conclude() {
   result.took = end_ - trigger_;
   world_->Stop();
   result.web = Measure(world_->recorder().History(world_->service(0), end_));
-  if (plan_.world.manifests.size() > 1) {
+  if (HasNeighbour()) {
     result.neighbour = Measure(world_->recorder().History(world_->service(1), end_));
   }
   result.writes = world_->CountWrites(faults_);

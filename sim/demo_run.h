@@ -50,6 +50,8 @@ class DemoRun {
   // every run of this seed.
   absl::Time TriggerTime() const;
   void Watch();
+  bool HasNeighbour() const { return plan_.world.manifests.size() > 1; }
+  bool RolloutsAreOver(absl::Time now) const;
   bool IsOver(absl::Time now);
   void Narrate(absl::Time until);
   void ShowProgress(absl::Time now);

@@ -101,9 +101,11 @@ ServiceHistory Undrained(double accepted) {
 TEST(Measure, ExplainsByAForeignWriteOnlyWhatWasConfirmedBeforeItWasAccepted) {
   const ServiceFigures after = Measure(Undrained(30));
   EXPECT_EQ(after.drained_before_exit, 0);
+  EXPECT_EQ(after.undrained_by_foreign, 1);
   EXPECT_EQ(after.dead, absl::ZeroDuration());
   EXPECT_EQ(after.dead_foreign, absl::Seconds(7));
   const ServiceFigures before = Measure(Undrained(21));
+  EXPECT_EQ(before.undrained_by_foreign, 0);
   EXPECT_EQ(before.dead, absl::Seconds(7));
   EXPECT_EQ(before.dead_foreign, absl::ZeroDuration());
 }
@@ -144,6 +146,7 @@ TEST(RolloutIsOver, WhenTheOldAreGoneAndTheNewAreRouted) {
   ServiceHistory history = OnePodReplaced();
   EXPECT_TRUE(RolloutIsOver(history, 1));
   EXPECT_FALSE(RolloutIsOver(history, 2)) << "another one is still to come";
+  EXPECT_TRUE(DeletedPodsHaveEnded(history));
   history.pods[0].removed = absl::InfiniteFuture();
   EXPECT_FALSE(RolloutIsOver(history, 1));
   EXPECT_TRUE(ReplacementsRouted(history, 1));
