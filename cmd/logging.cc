@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "gflags/gflags.h"
 #include "glog/logging.h"
@@ -21,12 +21,13 @@ class JsonSink final : public google::LogSink {
  public:
   void send(google::LogSeverity severity, const char*, const char* base_filename, int line,
             const google::LogMessageTime&, const char* message, size_t length) override {
-    const std::string text = absl::StrCat(
-        "{\"time\":",
-        base::QuoteJson(absl::FormatTime(absl::RFC3339_full, absl::Now(), absl::UTCTimeZone())),
-        ",\"severity\":", base::QuoteJson(google::GetLogSeverityName(severity)),
-        ",\"file\":", base::QuoteJson(base_filename), ",\"line\":", line,
-        ",\"message\":", base::QuoteJson({message, length}), "}\n");
+    const std::string text =
+        absl::StrCat("{\"time\":",
+                     base::QuoteJson(absl::FormatTime(absl::RFC3339_full, base::RealClock().Now(),
+                                                      absl::UTCTimeZone())),
+                     ",\"severity\":", base::QuoteJson(google::GetLogSeverityName(severity)),
+                     ",\"file\":", base::QuoteJson(base_filename), ",\"line\":", line,
+                     ",\"message\":", base::QuoteJson({message, length}), "}\n");
     // One write a line, so that lines of several threads do not mix.
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   }
