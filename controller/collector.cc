@@ -186,6 +186,9 @@ drain::Input Collector::Collect(const TopologyView& view, const oci::Ocid& load_
   input.now = now;
   input.options = settings_.plan;
   if (now < state.single_writes_until) input.options.write_mode = drain::WriteMode::kBackend;
+  if (now < state.flags_only_until) {
+    input.options.carry_membership = input.options.membership_behind_foreign = false;
+  }
   input.load_balancer = load_balancer;
   input.paused = mapped.paused();
   input.carry_all = mapped.carry_all();

@@ -38,8 +38,13 @@ struct LbState {
   int aborted_in_row = 0;   // 412 and 409
   int failures_in_row = 0;  // of writes, everything else
   int read_failures_in_row = 0;
+  int work_failures_in_row = 0;  // work requests of ours that ended FAILED
   absl::Time write_not_before = absl::InfinitePast();
-  // A whole-set write was refused as malformed: flags only, one by one, until then.
+  // Nothing is asked of OCI before, whatever changes in the cluster.
+  absl::Time read_not_before = absl::InfinitePast();
+  // Whole-set writes do not go through: drain flags only until then, and after a
+  // refusal as malformed one by one.
+  absl::Time flags_only_until = absl::InfinitePast();
   absl::Time single_writes_until = absl::InfinitePast();
   std::string last_summary;
   // Of a dry run: drains that were told of, with the Pod's UID. They stay due.

@@ -41,8 +41,13 @@ std::string DescribeRefusal(const drain::Write& write, const oci::Ocid& load_bal
   std::string text = absl::StrCat("OCI did not take the ", drain::Name(write.reason),
                                   " write of backend set ", write.set.value(), " of load balancer ",
                                   load_balancer.value(), ": ", status.message());
-  if (absl::IsInvalidArgument(status) && write.whole_set) {
+  if (write.whole_set && absl::IsInvalidArgument(status)) {
     absl::StrAppend(&text, "; backends are drained one by one for the next 10 minutes");
+  } else if (write.whole_set && absl::IsResourceExhausted(status)) {
+    absl::StrAppend(&text,
+                    "; drains go on without adding backends for the next 10 minutes; make room, "
+                    "or set --max_backends_per_set and --max_backends_per_load_balancer to the "
+                    "load balancer's limits");
   }
   return text;
 }

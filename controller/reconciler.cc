@@ -22,15 +22,26 @@ constexpr int kMaxRounds = 12;
 
 constexpr absl::Duration kSyncPoll = absl::Milliseconds(500);
 constexpr absl::Duration kLedgerRetry = absl::Milliseconds(200);
-constexpr absl::Duration kSingleWrites = absl::Minutes(10);
+constexpr absl::Duration kFlagsOnly = absl::Minutes(10);
 constexpr base::BackoffPolicy kConflict{absl::Milliseconds(100), absl::Seconds(2)};
 constexpr base::BackoffPolicy kBusy{absl::Milliseconds(500), absl::Seconds(5)};
-constexpr base::BackoffPolicy kTrouble{absl::Milliseconds(200), absl::Seconds(30)};
+constexpr base::BackoffPolicy kTrouble{absl::Milliseconds(200), absl::Seconds(10)};
 constexpr base::BackoffPolicy kHopeless{absl::Seconds(10), absl::Seconds(60)};
 
 // What was read may be old: the next pass reads before it decides.
 void DistrustRead(LbState& state) {
   if (state.read.has_value()) state.read->at = absl::InfinitePast();
+}
+
+// The body of a whole set is refused as such: whatever it is, flags alone still go.
+bool IsRefusedSet(const drain::Write& write, const absl::Status& status) {
+  return write.whole_set && (absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status));
+}
+
+// The call may have been made, or is to be made again: nothing that users can mend.
+bool IsPassing(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsFailedPrecondition(status);
 }
 
 void PrunePods(const drain::Input& input, LbState& state) {
@@ -67,6 +78,7 @@ absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
   const absl::Status synced = collector_.Synced(*view, load_balancer);
   if (!synced.ok()) return edges_.clock.Now() + kSyncPoll;
   LbState& state = StateOf(load_balancer);
+  if (edges_.clock.Now() < state.read_not_before) return state.read_not_before;
   const absl::Status loaded = ledgers_.Load(load_balancer, state);
   if (!loaded.ok()) LOG(WARNING) << "ledger of " << load_balancer << " not read: " << loaded;
 
@@ -98,9 +110,29 @@ Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Oci
     CHECK_LT(round, kMaxRounds) << "a question is asked again and again:\n"
                                 << drain::Explain(preview.input, preview.plan);
     oci_status->Update(answerer_.Answer(preview.plan.questions, view, state, preview.input));
+    if (preview.plan.questions.own_work_request) NoteWorkRequest(preview.input, state);
     preview.plan = drain::MakePlan(preview.input);
   }
   return preview;
+}
+
+// Once a failure is planned again at once; from the second in a row the cause is
+// not passing, and each attempt moves the ETag under the ingress controller.
+void Reconciler::NoteWorkRequest(drain::Input& input, LbState& state) {
+  const std::optional<oci::WorkRequest>& ended = input.own_work_request;
+  if (!ended.has_value() || !ended->finished()) return;
+  if (ended->state == oci::WorkRequestState::kSucceeded) {
+    state.work_failures_in_row = 0;
+    return;
+  }
+  if (++state.work_failures_in_row < 2) return;
+  const absl::Time now = edges_.clock.Now();
+  // What cannot be applied may be the membership, at a limit that is not known here.
+  if (input.memory.own_write->sent.has_value()) state.flags_only_until = now + kFlagsOnly;
+  absl::MutexLock lock(&mutex_);
+  state.write_not_before =
+      now + base::FullJitter(kTrouble, state.work_failures_in_row - 1, random_);
+  input.write_not_before = state.write_not_before;
 }
 
 bool Reconciler::AtRest(const oci::Ocid& load_balancer) { return StateOf(load_balancer).at_rest; }
@@ -159,6 +191,14 @@ absl::Duration Reconciler::Backoff(const absl::Status& status, int failures) {
   }
 }
 
+absl::Duration Reconciler::ReadBackoff(const absl::Status& status, int failures) {
+  // An answer that was cut or garbled on its way is no reason to stay away.
+  const bool garbled = absl::IsInvalidArgument(status) && oci::HttpStatusOf(status) == 0;
+  const absl::Duration wait =
+      Backoff(garbled ? absl::UnavailableError(status.message()) : status, failures);
+  return std::max(wait, absl::Milliseconds(200));
+}
+
 absl::Time Reconciler::AfterWrite(const TopologyView& view, const Preview& preview, LbState& state,
                                   const Executor::Outcome& outcome) {
   const absl::Time now = edges_.clock.Now();
@@ -174,14 +214,15 @@ absl::Time Reconciler::AfterWrite(const TopologyView& view, const Preview& previ
   if (outcome.status.ok()) return preview.plan.next_look;
   DistrustRead(state);
   const drain::Write& write = *preview.plan.write;
-  if (absl::IsInvalidArgument(outcome.status) && write.whole_set) {
-    state.single_writes_until = now + kSingleWrites;
+  int& failures = absl::IsAborted(outcome.status) ? state.aborted_in_row : state.failures_in_row;
+  absl::Duration wait = Backoff(outcome.status, ++failures);
+  if (IsRefusedSet(write, outcome.status)) {
+    state.flags_only_until = now + kFlagsOnly;
+    if (absl::IsInvalidArgument(outcome.status)) state.single_writes_until = now + kFlagsOnly;
+    if (failures == 1) wait = absl::ZeroDuration();
   }
-  const bool conflict = absl::IsAborted(outcome.status);
-  int& failures = conflict ? state.aborted_in_row : state.failures_in_row;
-  const absl::Duration wait = Backoff(outcome.status, ++failures);
   LogRefused(write, outcome.status, wait);
-  if (!conflict && !absl::IsUnavailable(outcome.status)) {
+  if (!IsPassing(outcome.status)) {
     parts_.reporter.TellLoadBalancer(
         "WriteRefused", DescribeRefusal(write, load_balancer, outcome.status), view, load_balancer);
   }
@@ -203,8 +244,8 @@ absl::Time Reconciler::AfterRead(const TopologyView& view, const oci::Ocid& load
     parts_.reporter.TellLoadBalancer("LoadBalancerNotReadable",
                                      DescribeUnread(load_balancer, status), view, load_balancer);
   }
-  const absl::Duration wait = Backoff(status, ++state.read_failures_in_row);
-  return edges_.clock.Now() + std::max(wait, absl::Milliseconds(200));
+  state.read_not_before = edges_.clock.Now() + ReadBackoff(status, ++state.read_failures_in_row);
+  return state.read_not_before;
 }
 
 }  // namespace controller

@@ -59,6 +59,8 @@ class Reconciler {
                         const Executor::Outcome& outcome);
   void TellDryRun(const Preview& preview, LbState& state);
   absl::Duration Backoff(const absl::Status& status, int failures);
+  absl::Duration ReadBackoff(const absl::Status& status, int failures);
+  void NoteWorkRequest(drain::Input& input, LbState& state);
 
   Parts parts_;
   Edges edges_;
