@@ -34,6 +34,8 @@ absl::StatusOr<std::unique_ptr<FakeCluster>> FakeCluster::Start(FakeClusterOptio
 
 FakeCluster::FakeCluster(FakeClusterOptions options, base::Clock& clock)
     : clock_(clock),
+      controllers_run_(options.controllers_run),
+      on_watch_written_(std::move(options.on_watch_written)),
       server_(std::move(options.server)),
       controllers_(server_, std::move(options.controllers)) {}
 
@@ -80,7 +82,9 @@ void FakeCluster::ServeWatch(int64_t watch, StreamWriter& writer) {
       taken = server_.TakeWatch(watch);
       if (stopping_) taken.state = KubeWatchBytes::State::kCut;
     }
+    const absl::Time before = clock_.Now();
     const bool sent = writer.Write(taken.bytes);
+    if (on_watch_written_ && !taken.bytes.empty()) on_watch_written_(before, taken.bytes);
     if (taken.state == KubeWatchBytes::State::kEnded) return;
     if (taken.state == KubeWatchBytes::State::kCut) return writer.Cut();
     if (!sent) break;
@@ -89,11 +93,17 @@ void FakeCluster::ServeWatch(int64_t watch, StreamWriter& writer) {
   server_.CloseWatch(watch);
 }
 
+absl::Time FakeCluster::Step(absl::Time now) {
+  if (controllers_run_) return controllers_.Step(now);
+  server_.Advance(now);
+  return server_.NextDue();
+}
+
 void FakeCluster::RunControllers() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
     touched_ = false;
-    const absl::Time next = controllers_.Step(clock_.Now());
+    const absl::Time next = Step(clock_.Now());
     woken_.notify_all();
     const absl::Duration wait = std::clamp(next - clock_.Now(), kShortestWait, kLongestWait);
     woken_.wait_until(lock, Soon(wait), [&] { return stopping_ || touched_; });

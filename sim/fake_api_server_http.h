@@ -9,6 +9,7 @@
 #define OCI_BACKEND_DRAIN_SIM_FAKE_API_SERVER_HTTP_H_
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +17,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "base/clock.h"
 #include "http/transport.h"
 #include "sim/controllers.h"
@@ -28,6 +31,11 @@ struct FakeClusterOptions {
   FakeApiServerOptions server = {};
   ControllersOptions controllers = {};
   ServerOptions socket = {};
+  // False: they run only when a function given to With calls their Step.
+  bool controllers_run = true;
+  // Called on a connection's thread after bytes of a watch went out, with the time
+  // just before.
+  std::function<void(absl::Time before, absl::string_view bytes)> on_watch_written = {};
 };
 
 // Thread-safe. A thread of its own runs the controllers when they are due.
@@ -66,8 +74,12 @@ class FakeCluster {
   Answer Handle(const http::Request& request);
   void ServeWatch(int64_t watch, StreamWriter& writer);
   void RunControllers();
+  // Does what is due; answers when to come again. With mutex_ held.
+  absl::Time Step(absl::Time now);
 
   base::Clock& clock_;
+  const bool controllers_run_;
+  const std::function<void(absl::Time, absl::string_view)> on_watch_written_;
   // Not absl's: ThreadSanitizer does not see into the system's libabsl.
   std::mutex mutex_;               // guards what follows up to http_
   std::condition_variable woken_;  // there may be work for the controllers or a watch
