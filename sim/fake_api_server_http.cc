@@ -14,7 +14,7 @@ constexpr absl::Duration kLongestWait = absl::Minutes(1);
 
 // On the system clock, whose waits ThreadSanitizer knows.
 std::chrono::system_clock::time_point Soon(absl::Duration wait) {
-  return std::chrono::system_clock::now() + absl::ToChronoMicroseconds(wait);
+  return absl::ToChronoTime(base::RealClock().Now() + wait);
 }
 
 }  // namespace

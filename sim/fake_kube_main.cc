@@ -1,6 +1,6 @@
 // fake_kube: the fake cluster as a program.
 //
-//   fake_kube --manifests=testdata/demo --write_kubeconfig=/tmp/kubeconfig
+//   fake_kube --manifests=testdata/demo --write_kubeconfig=kubeconfig
 //   listening on 127.0.0.1:40123
 
 #include <gflags/gflags.h>

@@ -30,6 +30,8 @@ class JsonTree {
   using Object = std::vector<Member>;
 
   JsonTree();  // null
+  // NOLINTBEGIN(google-explicit-constructor): meant to convert, so that trees read
+  // like JSON.
   JsonTree(bool value);
   JsonTree(int value);
   JsonTree(int64_t value);
@@ -39,6 +41,7 @@ class JsonTree {
   JsonTree(absl::string_view value);
   JsonTree(Array value);
   JsonTree(Object value);
+  // NOLINTEND(google-explicit-constructor)
   JsonTree(const JsonTree& other);
   JsonTree(JsonTree&& other) noexcept;
   JsonTree& operator=(const JsonTree& other);

@@ -11,7 +11,10 @@
 namespace sim {
 namespace {
 
-KubeResult Refuse(KubeError error) { return {.code = error.code, .error = std::move(error)}; }
+KubeResult Refuse(KubeError error) {
+  const int code = error.code;
+  return {.code = code, .error = std::move(error)};
+}
 
 // JSON null means "not set".
 void DropNulls(JsonTree& tree) {
