@@ -103,8 +103,8 @@ void AddFlips(const SetDraft& set, Write& write) {
   }
 }
 
-// False: the brake forbids the write.
-bool AddMembership(Draft& draft, const SetDraft& set, Write& write) {
+// With the brake engaged the write carries flips only.
+void AddMembership(Draft& draft, const SetDraft& set, Write& write) {
   MembershipChange membership = ChangeOf(draft, set, write.base);
   if (membership.empty_endpoints && !set.pending_removal.empty()) {
     TellBrake(draft, set, static_cast<int>(set.pending_removal.size()));
@@ -113,7 +113,7 @@ bool AddMembership(Draft& draft, const SetDraft& set, Write& write) {
   const int unproven = membership.unproven_removals;
   if (size >= kBrakeFrom && unproven * 100 > draft.in.options.brake_percent * size) {
     TellBrake(draft, set, unproven);
-    return false;
+    return;
   }
   for (const oci::BackendName& name : membership.removals) {
     write.change.flips.erase(name);
@@ -133,7 +133,6 @@ bool AddMembership(Draft& draft, const SetDraft& set, Write& write) {
   }
   write.change.additions = std::move(membership.additions);
   write.change.removals = std::move(membership.removals);
-  return true;
 }
 
 void HoldDue(SetDraft& set, Hold hold, absl::Time until) {
@@ -201,10 +200,7 @@ bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
   write.base = restores ? restoration->second.foreign : *set.read;
   if (restores) KeepFlags(draft, set, write);
   AddFlips(set, write);
-  if (!AddMembership(draft, set, write)) {
-    HoldDue(set, Hold::kBrake, absl::InfiniteFuture());
-    return false;
-  }
+  AddMembership(draft, set, write);
   const bool must = restores || reason == WriteReason::kBehindForeign;
   if (write.change.empty() && !must) {
     // The watch is ahead of core Endpoints: NIC does not want it yet either.

@@ -12,8 +12,8 @@ namespace drain {
 bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason);
 
 // UpdateBackendSet with every due flip and the membership that NIC wants. Asks
-// for a fresh look and for that membership first. False: there is nothing to send,
-// or the brake forbids it.
+// for a fresh look and for that membership first; with the brake engaged it carries
+// flips only. False: there is nothing to send.
 bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason);
 
 void TellBrake(Draft& draft, const SetDraft& set, int count);

@@ -71,8 +71,6 @@ absl::string_view Sentence(Hold hold) {
       return "the ingress controller drains by itself";
     case Hold::kNotActive:
       return "the load balancer is not ACTIVE";
-    case Hold::kPaused:
-      return "paused";
   }
   return "unknown";
 }
@@ -227,8 +225,6 @@ absl::string_view Name(Hold hold) {
       return "stand_down";
     case Hold::kNotActive:
       return "not_active";
-    case Hold::kPaused:
-      return "paused";
   }
   return "unknown";
 }

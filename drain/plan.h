@@ -69,7 +69,6 @@ enum class Hold {
   kBrake,
   kStandDown,  // the ingress controller drains by itself
   kNotActive,  // the load balancer is not ACTIVE
-  kPaused,
 };
 
 // One line of the explanation: a backend of a set of an opted-in Service, or a
