@@ -64,6 +64,12 @@ TEST_F(CpprestTls, WrongAuthorityNamesTheCertificateAndItsIssuer) {
       "TLS: certificate CN=lb .issuer CN=our CA.: unable to get local issuer certificate");
 }
 
+TEST_F(CpprestTls, AnAuthorityThatWasMadeAnewUnderItsNameIsAnotherOne) {
+  Serve(MakeCertificate({.common_name = "lb", .names = {"127.0.0.1"}}, &authority_));
+  const CertificateAndKey other = MakeCertificate({.common_name = "our CA", .is_authority = true});
+  ExpectRefused(Ask({.ca_pem = other.certificate_pem}), "TLS: certificate CN=.* signature failure");
+}
+
 TEST_F(CpprestTls, WithoutAGivenAuthorityTheSystemsAreAsked) {
   Serve(MakeCertificate({.common_name = "lb", .names = {"127.0.0.1"}}, &authority_));
   ExpectRefused(Ask({}), "unable to get local issuer certificate");

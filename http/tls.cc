@@ -140,6 +140,8 @@ struct Tls::State {
     const int verified = X509_verify_cert(context);
     if (verified == 1) return 1;
     std::string refusal = Refusal(context, name);
+    // What is left of the attempts to verify would be reported as the failure.
+    ERR_clear_error();
     absl::MutexLock lock(&state->mutex);
     state->last_refusal = std::move(refusal);
     return verified;
