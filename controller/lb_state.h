@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "drain/input.h"
 #include "drain/memory.h"
+#include "drain/plan.h"
 
 namespace controller {
 
@@ -47,6 +48,8 @@ struct LbState {
   absl::Time flags_only_until = absl::InfinitePast();
   absl::Time single_writes_until = absl::InfinitePast();
   std::string last_summary;
+  // What LogUnresolved has told.
+  std::map<drain::BackendKey, drain::Rule> unresolved;
   // Of a dry run: drains that were told of, with the Pod's UID. They stay due.
   std::map<drain::BackendKey, std::string> told_dry;
   bool at_rest = false;  // as of the last plan

@@ -18,6 +18,22 @@ void LogPlan(const drain::Input& input, const drain::Plan& plan, bool dry_run, L
   state.last_summary = summary;
 }
 
+void LogUnresolved(const drain::Plan& plan, LbState& state) {
+  std::map<drain::BackendKey, drain::Rule> unresolved;
+  for (const drain::Decision& decision : plan.decisions) {
+    if (decision.rule != drain::Rule::kPodWithoutAddress &&
+        decision.rule != drain::Rule::kLookupFailed) {
+      continue;
+    }
+    unresolved[decision.key] = decision.rule;
+    const auto before = state.unresolved.find(decision.key);
+    if (before != state.unresolved.end() && before->second == decision.rule) continue;
+    LOG(WARNING) << "backend " << decision.key.backend << " of backend set " << decision.key.set
+                 << ", Pod " << decision.pod.ToString() << ": " << drain::Sentence(decision.rule);
+  }
+  state.unresolved = std::move(unresolved);
+}
+
 void LogAccepted(const drain::Write& write, const drain::Memory& memory) {
   const auto drains = std::count_if(write.flips.begin(), write.flips.end(),
                                     [](const drain::Flip& flip) { return flip.drain; });

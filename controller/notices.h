@@ -16,6 +16,10 @@ namespace controller {
 // says nothing.
 void LogPlan(const drain::Input& input, const drain::Plan& plan, bool dry_run, LbState& state);
 
+// Backends whose flag is kept because their Pod could not be resolved: a line for
+// each when it begins.
+void LogUnresolved(const drain::Plan& plan, LbState& state);
+
 // One line with name=value pairs for whoever counts: set, reason, call,
 // carries_wave, waves, drains, undrains, additions, removals, work_request.
 void LogAccepted(const drain::Write& write, const drain::Memory& memory);

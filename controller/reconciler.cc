@@ -91,6 +91,7 @@ absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
     return edges_.clock.Now() + preview.input.options.idle_poll;
   }
   LogPlan(preview.input, preview.plan, settings_.dry_run, state);
+  LogUnresolved(preview.plan, state);
   parts_.reporter.TellNotices(preview.plan, *view, load_balancer);
   if (settings_.dry_run) TellDryRun(preview, state);
   const Executor::Outcome outcome = executor_.Run(preview.input, preview.plan, state);

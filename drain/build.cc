@@ -143,6 +143,17 @@ void HoldDue(SetDraft& set, Hold hold, absl::Time until) {
   }
 }
 
+void HoldUntilNextLook(Draft& draft, SetDraft& set) {
+  const absl::Time again = draft.in.now + draft.in.options.work_request_poll;
+  HoldDue(set, Hold::kBackoff, again);
+  draft.LookBy(again);
+}
+
+// Before our own last write, or shown to be old by a refusal: its ETag has gone.
+bool IsReadOutdated(const Draft& draft) {
+  return draft.in.read->at <= draft.plan.memory.last_write;
+}
+
 }  // namespace
 
 void TellBrake(Draft& draft, const SetDraft& set, int count) {
@@ -164,7 +175,10 @@ bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason) {
       });
   if (first == set.wanted.end() || !due(*first)) return false;
   // Without a look at work requests ever, one could be running that we know nothing of.
-  if (!draft.in.work_requests.has_value() && !HaveFreshLook(draft)) return true;
+  if ((!draft.in.work_requests.has_value() || IsReadOutdated(draft)) && !HaveFreshLook(draft)) {
+    HoldUntilNextLook(draft, set);
+    return true;
+  }
   Write write;
   write.set = set.input->name;
   write.reason = reason;
@@ -181,9 +195,7 @@ bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason) {
 
 bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
   if (!HaveFreshLook(draft)) {
-    const absl::Time again = draft.in.now + draft.in.options.work_request_poll;
-    HoldDue(set, Hold::kBackoff, again);
-    draft.LookBy(again);
+    HoldUntilNextLook(draft, set);
     return true;
   }
   if (CarriesMembership(draft, set) && !set.input->membership.has_value()) {

@@ -17,34 +17,6 @@ std::string Relative(absl::Time time, absl::Time now) {
   return absl::StrCat(absl::FormatDuration(now - time), " ago");
 }
 
-absl::string_view Sentence(Rule rule) {
-  switch (rule) {
-    case Rule::kNotOurs:
-      return "no endpoint has this address: not ours";
-    case Rule::kLive:
-      return "its Pod is live";
-    case Rule::kTerminating:
-      return "its Pod is terminating";
-    case Rule::kSliceTerminating:
-      return "the endpoint slice says terminating and its Pod is not cached";
-    case Rule::kPodGone:
-      return "its Pod is gone";
-    case Rule::kPodReplaced:
-      return "the Pod's name belongs to another Pod with another address";
-    case Rule::kAddressReused:
-      return "another Pod of this name has this address: flag kept, looked at again";
-    case Rule::kLookupFailed:
-      return "its Pod could not be looked up: flag kept, looked at again";
-    case Rule::kLeaving:
-      return "its Pod is leaving (Failed or DisruptionTarget)";
-    case Rule::kPortMismatch:
-      return "its address is a Pod's but no endpoint slice has the port: untouched";
-    case Rule::kWithdrawn:
-      return "its Pod is published no more";
-  }
-  return "unknown";
-}
-
 absl::string_view Sentence(Hold hold) {
   switch (hold) {
     case Hold::kNone:
@@ -171,6 +143,36 @@ std::string Where(const Notice& notice, const oci::Ocid& load_balancer) {
 
 }  // namespace
 
+absl::string_view Sentence(Rule rule) {
+  switch (rule) {
+    case Rule::kNotOurs:
+      return "no endpoint has this address: not ours";
+    case Rule::kLive:
+      return "its Pod is live";
+    case Rule::kTerminating:
+      return "its Pod is terminating";
+    case Rule::kSliceTerminating:
+      return "the endpoint slice says terminating and its Pod is not cached";
+    case Rule::kPodGone:
+      return "its Pod is gone";
+    case Rule::kPodReplaced:
+      return "the Pod's name belongs to another Pod with another address";
+    case Rule::kAddressReused:
+      return "another Pod of this name has this address: flag kept, looked at again";
+    case Rule::kPodWithoutAddress:
+      return "another Pod of this name has no address yet: flag kept, looked at again";
+    case Rule::kLookupFailed:
+      return "its Pod could not be looked up: flag kept, looked at again";
+    case Rule::kLeaving:
+      return "its Pod is leaving (Failed or DisruptionTarget)";
+    case Rule::kPortMismatch:
+      return "its address is a Pod's but no endpoint slice has the port: untouched";
+    case Rule::kWithdrawn:
+      return "its Pod is published no more";
+  }
+  return "unknown";
+}
+
 absl::string_view Name(Rule rule) {
   switch (rule) {
     case Rule::kNotOurs:
@@ -187,6 +189,8 @@ absl::string_view Name(Rule rule) {
       return "pod_replaced";
     case Rule::kAddressReused:
       return "address_reused";
+    case Rule::kPodWithoutAddress:
+      return "pod_without_address";
     case Rule::kLookupFailed:
       return "lookup_failed";
     case Rule::kLeaving:
@@ -265,6 +269,8 @@ absl::string_view ReasonOf(NoticeKind kind) {
       return "BackendSetMissing";
     case NoticeKind::kPortMismatch:
       return "PortMismatch";
+    case NoticeKind::kEndpointWithoutPod:
+      return "EndpointWithoutPod";
     case NoticeKind::kNodeBackendsNotDrained:
       return "NodeBackendsNotDrained";
     case NoticeKind::kDrainBrakeEngaged:
@@ -323,6 +329,10 @@ std::string Describe(const Notice& notice, const oci::Ocid& load_balancer) {
       return absl::StrCat("Untouched: ", where,
                           " has a Pod's address but a port that no endpoint "
                           "slice has; use the same number for a named port in all Pods");
+    case NoticeKind::kEndpointWithoutPod:
+      return absl::StrCat("Untouched: the endpoint of ", where,
+                          " names no Pod of the Service's namespace in its targetRef, so that its "
+                          "end cannot be seen");
     case NoticeKind::kNodeBackendsNotDrained:
       return absl::StrCat("Not drained: the backends of ", where,
                           " are nodes, not Pods; draining "

@@ -22,6 +22,9 @@ absl::string_view ReasonOf(NoticeKind kind);
 bool IsWarning(NoticeKind kind);
 std::string Describe(const Notice& notice, const oci::Ocid& load_balancer);
 
+// Why a rule decides as it does: "its Pod is terminating".
+absl::string_view Sentence(Rule rule);
+
 absl::string_view Name(Rule rule);
 absl::string_view Name(Hold hold);
 absl::string_view Name(WriteReason reason);

@@ -51,6 +51,7 @@ Verdict OfUncached(const Endpoint& endpoint) {
   if (SamePod(endpoint, lookup.uid)) {
     return OfThisPod(endpoint, lookup.deletion_timestamp, lookup.deletion_grace);
   }
+  if (lookup.pod_ips.empty()) return Of(Rule::kPodWithoutAddress, Want::kKeep, endpoint);
   const bool same_address =
       std::find(lookup.pod_ips.begin(), lookup.pod_ips.end(), endpoint.ip) != lookup.pod_ips.end();
   return same_address ? Of(Rule::kAddressReused, Want::kKeep, endpoint)

@@ -38,6 +38,11 @@ bool IsPodAddress(const SetInput& set, const std::string& ip) {
   });
 }
 
+bool HasEndpoint(const SetInput& set, const oci::BackendName& backend) {
+  return std::any_of(set.endpoints.begin(), set.endpoints.end(),
+                     [&](const Endpoint& endpoint) { return endpoint.backend == backend; });
+}
+
 void TellAboutBackends(Draft& draft, const SetDraft& set) {
   const SetInput& input = *set.input;
   bool all_nodes = !set.read->backends.empty() && !input.endpoints.empty();
@@ -46,6 +51,13 @@ void TellAboutBackends(Draft& draft, const SetDraft& set) {
     const bool address = IsPodAddress(input, backend.ip_address);
     const bool node_port = backend.port >= kFirstNodePort && backend.port <= kLastNodePort;
     all_nodes = all_nodes && node_port && !known;
+    if (!known && HasEndpoint(input, backend.name)) {
+      Notice notice = About(NoticeKind::kEndpointWithoutPod, input);
+      notice.key.backend = backend.name;
+      draft.TellOnce(absl::StrCat(Once("podless", input), "|", backend.name.value()),
+                     std::move(notice));
+      continue;
+    }
     if (known || !address) continue;
     Notice notice = About(NoticeKind::kPortMismatch, input);
     notice.key.backend = backend.name;

@@ -42,17 +42,18 @@ struct Questions {
 
 // Which rule decided about a backend.
 enum class Rule {
-  kNotOurs,           // no endpoint has this ip:port
-  kLive,              // rule 1
-  kTerminating,       // rule 2: deletionTimestamp
-  kSliceTerminating,  // rule 2: the slice says so and the Pod is not cached
-  kPodGone,           // rule 3: live GET says 404
-  kPodReplaced,       // rule 3: the name belongs to another Pod with another address
-  kAddressReused,     // rule 3: another UID with this same address: keep
-  kLookupFailed,      // rule 3: no answer: keep
-  kLeaving,           // rule 4: Failed or DisruptionTarget
-  kPortMismatch,      // the Pod's address with a port that no slice has
-  kWithdrawn,         // was a Pod of this Service, is published no more
+  kNotOurs,            // no endpoint has this ip:port
+  kLive,               // rule 1
+  kTerminating,        // rule 2: deletionTimestamp
+  kSliceTerminating,   // rule 2: the slice says so and the Pod is not cached
+  kPodGone,            // rule 3: live GET says 404
+  kPodReplaced,        // rule 3: the name belongs to another Pod with another address
+  kAddressReused,      // rule 3: another UID with this same address: keep
+  kPodWithoutAddress,  // rule 3: another UID that has no address yet: keep
+  kLookupFailed,       // rule 3: no answer: keep
+  kLeaving,            // rule 4: Failed or DisruptionTarget
+  kPortMismatch,       // the Pod's address with a port that no slice has
+  kWithdrawn,          // was a Pod of this Service, is published no more
 };
 
 // Why a flip that is wanted is not in this plan's write.
@@ -120,6 +121,7 @@ enum class NoticeKind {
   kBackendSetContested,
   kBackendSetMissing,
   kPortMismatch,
+  kEndpointWithoutPod,
   kNodeBackendsNotDrained,
   kDrainBrakeEngaged,
   kSharedLoadBalancerDelaysOthers,
