@@ -132,6 +132,23 @@ TEST_F(OciErrors, ALostReplyIsReadNotRepeatedAndNotCalledARefusal) {
   EXPECT_THAT(world_.Events("WriteRefused"), IsEmpty());
 }
 
+TEST_F(OciErrors, AfterOurOwnWriteNothingIsWrittenOnAReadFromBeforeIt) {
+  Start();
+  RequestFault lost = Answer(IsRead, sim::ErrorResponse(500, "InternalServerError"), 1'000'000);
+  world_.oci().With([&](sim::FakeLoadBalancer& core, sim::FakeLoadBalancerHttp& http) {
+    // From the moment of the write on, the load balancer cannot be read.
+    core.options().min_service_time = core.options().max_service_time = absl::Milliseconds(30);
+    lost.matches = [&core](const RequestRecord& record) {
+      return IsRead(record) && !core.writes().empty();
+    };
+    http.faults().Add(lost);
+  });
+  world_.DeletePod(web_, "web-1");
+  ASSERT_TRUE(world_.AwaitDrained(web_, "web-1"));
+  ASSERT_TRUE(world_.AwaitLooks(4));
+  EXPECT_THAT(world_.OciWrites(), SizeIs(1));
+}
+
 TEST_F(OciErrors, ALoadBalancerThatIsBusyIsWaitedFor) {
   Start();
   Fault(Answer(IsWrite, sim::ErrorResponse(409, "IncorrectState"), 2));
