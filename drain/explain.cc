@@ -326,8 +326,7 @@ std::string Describe(const Notice& notice, const oci::Ocid& load_balancer) {
       return absl::StrCat("Not drained: there is no ", where,
                           " yet; it is drained once the ingress controller has made it");
     case NoticeKind::kPortMismatch:
-      return absl::StrCat("Untouched: ", where,
-                          " has a Pod's address but a port that no endpoint "
+      return absl::StrCat("Untouched: ", where, " has a Pod's address but a port that no endpoint ",
                           "slice has; use the same number for a named port in all Pods");
     case NoticeKind::kEndpointWithoutPod:
       return absl::StrCat("Untouched: the endpoint of ", where,
@@ -335,8 +334,7 @@ std::string Describe(const Notice& notice, const oci::Ocid& load_balancer) {
                           "end cannot be seen");
     case NoticeKind::kNodeBackendsNotDrained:
       return absl::StrCat("Not drained: the backends of ", where,
-                          " are nodes, not Pods; draining "
-                          "needs VCN-native Pod networking");
+                          " are nodes, not Pods; draining needs VCN-native Pod networking");
     case NoticeKind::kDrainBrakeEngaged:
       return absl::StrCat("Nothing was written to ", where, " beyond proven drains: ", notice.count,
                           " of its backends would go without a Pod deletion that proves it; check "
@@ -351,12 +349,11 @@ std::string Describe(const Notice& notice, const oci::Ocid& load_balancer) {
       return absl::StrCat("A change that somebody else made to ", where,
                           " was overtaken by a drain queued behind it and is written back");
     case NoticeKind::kIngressControllerDrains:
-      return absl::StrCat("The ingress controller of ", where,
-                          " drains by itself: its flags are "
+      return absl::StrCat("The ingress controller of ", where, " drains by itself: its flags are ",
                           "left alone, membership and acknowledgement go on");
     case NoticeKind::kLedgerUnavailable:
       return absl::StrCat("The record of drains on ", where,
-                          " cannot be written to its ConfigMap; "
+                          " cannot be written to its ConfigMap; ",
                           "drains go on and are recorded later; check the rights on configmaps");
     case NoticeKind::kLoadBalancerNotActive:
       return absl::StrCat("Nothing is written: ", where, " is ", notice.detail, ", not ACTIVE");
