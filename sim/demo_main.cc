@@ -21,7 +21,6 @@
 #include "sim/demo_run.h"
 #include "sim/demo_screen.h"
 #include "sim/demo_setup.h"
-#include "sim/program.h"
 
 namespace sim {
 namespace {
@@ -30,6 +29,16 @@ constexpr int kKept = 0;
 constexpr int kBroken = 1;
 constexpr int kCannot = 2;
 constexpr int kInterrupted = 130;
+
+// SIGHUP: the terminal is gone, and with it who would read the rest.
+sigset_t EndSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
+  return signals;
+}
 
 int Complain(const absl::Status& status) {
   std::cerr << "demo: " << status.message() << "\n";
@@ -131,7 +140,7 @@ absl::StatusOr<Manifests> ReadAll(const std::string& folder) {
 std::vector<DemoRunPlan> MakePlans(const Manifests& manifests, const LogFolder& logs) {
   const auto plan = [&](const char* folder, const char* title, bool shared) {
     DemoRunPlan made;
-    made.name = absl::StrCat(shared ? "two Services, " : "", title);
+    made.name = absl::StrCat(shared ? "2 Services, " : "", title);
     made.title = title;
     made.world.folder = logs.Sub(folder);
     made.world.load_balancer = manifests.load_balancer;
@@ -166,10 +175,7 @@ RunResults RunAll(const DemoStage& stage, std::vector<DemoRunPlan> plans,
       --running;
     });
   }
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
+  const sigset_t signals = EndSignals();
   const timespec poll = {.tv_sec = 0, .tv_nsec = 100'000'000};
   while (running > 0) {
     if (sigtimedwait(&signals, nullptr, &poll) > 0) interrupted = true;
@@ -180,13 +186,14 @@ RunResults RunAll(const DemoStage& stage, std::vector<DemoRunPlan> plans,
 
 std::string Introduction(const Manifests& manifests, const DemoOptions& options) {
   const DemoService& web = manifests.web.service;
-  return absl::StrCat("A new image for Deployment ", web.deployment, ": ", web.replicas,
-                      " Pods are replaced while the ingress\ncontroller (NIC) and "
-                      "oci-drain-controller write to one load balancer, where a write takes\n",
-                      absl::FormatDuration(options.service_time.min), " to ",
-                      absl::FormatDuration(options.service_time.max),
-                      ". The timeline is that of the run \"with controller\" (seed ", options.seed,
-                      ").\n");
+  return absl::StrCat(
+      "Deployment ", web.deployment, " gets a new image: ", web.replicas,
+      " Pods are replaced behind a load balancer where a write\ntakes ",
+      absl::FormatDuration(options.service_time.min), " to ",
+      absl::FormatDuration(options.service_time.max),
+      ", while the ingress controller (NIC) and oci-drain-controller\n"
+      "both write to it. The timeline is that of the run \"with controller\", seed ",
+      options.seed, ".\n");
 }
 
 int Conclude(const DemoOptions& options, DemoResult result, DemoScreen& screen, LogFolder& logs) {
@@ -250,6 +257,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   signal(SIGPIPE, SIG_IGN);
-  sim::BlockEndSignals();
+  const sigset_t signals = sim::EndSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return sim::Demonstrate(*options);
 }

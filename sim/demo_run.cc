@@ -180,9 +180,9 @@ void DemoRun::ShowProgress(absl::Time now) {
                     [](absl::Duration latency) { return latency < absl::InfiniteDuration(); });
   stage_.screen.Progress(
       index_,
-      absl::StrFormat("%-30s %5.1f s  good %2d  new routed %2d/%d  old drained %2d/%d  dead %.1f s",
-                      plan_.name, absl::ToDoubleSeconds(now - trigger_), GoodBackends(history, now),
-                      routed, service.replicas, drained, figures.terminated,
+      absl::StrFormat("%-27s %5.1f s good %2d new %2d/%d drained %2d/%d dead %.1f s", plan_.name,
+                      absl::ToDoubleSeconds(now - trigger_), GoodBackends(history, now), routed,
+                      service.replicas, drained, figures.terminated,
                       absl::ToDoubleSeconds(figures.dead + figures.dead_foreign)),
       now);
 }
@@ -204,7 +204,7 @@ RunResult DemoRun::Conclude() {
   world_->WriteLogs();
   stage_.screen.Progress(
       index_,
-      absl::StrFormat("%-30s over after %.1f s", plan_.name, absl::ToDoubleSeconds(result.took)),
+      absl::StrFormat("%-27s over after %.1f s", plan_.name, absl::ToDoubleSeconds(result.took)),
       Now());
   return result;
 }
