@@ -1,5 +1,6 @@
 #include "sim/demo_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -42,22 +43,24 @@ std::string Pad(const std::string& text, size_t width) {
   return text.size() >= width ? text : std::string(width - text.size(), ' ') + text;
 }
 
+// Columns are as wide as what is in them.
 std::string Table(const std::string& title, const std::vector<Row>& rows,
                   const std::vector<const RunResult*>& runs) {
-  constexpr size_t kFirst = 50;
-  std::string text = title;
-  text.resize(std::max(text.size(), kFirst), ' ');
-  std::vector<size_t> widths;
-  for (const RunResult* run : runs) {
-    widths.push_back(std::max<size_t>(run->name.size(), 22) + 2);
-    text += Pad(run->name, widths.back());
-  }
-  text += "\n";
+  std::vector<std::vector<std::string>> lines = {{title}};
+  for (const RunResult* run : runs) lines[0].push_back(run->name);
   for (const Row& row : rows) {
-    std::string line = "  " + row.what;
-    line.resize(std::max(line.size(), kFirst), ' ');
-    for (size_t i = 0; i < runs.size(); ++i) line += Pad(row.cell(*runs[i]), widths[i]);
-    text += line + "\n";
+    lines.push_back({"  " + row.what});
+    for (const RunResult* run : runs) lines.back().push_back(row.cell(*run));
+  }
+  std::vector<size_t> widths(runs.size() + 1);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    text += line[0] + std::string(widths[0] - line[0].size(), ' ');
+    for (size_t i = 1; i < line.size(); ++i) text += "  " + Pad(line[i], widths[i]);
+    text += "\n";
   }
   return text;
 }
@@ -74,9 +77,9 @@ std::vector<Row> DrainRows() {
       {"Pods terminated", [](const RunResult& run) { return absl::StrCat(run.web.terminated); }},
       {"drained before their process ended",
        [](const RunResult& run) { return absl::StrCat(run.web.drained_before_exit); }},
-      {"... made routable again by a foreign write",
+      {"... but for a foreign write afterward",
        Ours([](const RunResult& run) { return absl::StrCat(run.web.undrained_by_foreign); })},
-      {"deletion to drained or gone, p50 / p99 / max",
+      {"drained or gone after, p50 / p99 / max",
        [](const RunResult& run) {
          return Percentiles(run.web.drain_latency, {50, 99, 100});
        }},
@@ -100,8 +103,7 @@ std::vector<Row> WriteRows() {
        })},
       {"corrective writes",
        Ours([](const RunResult& run) { return absl::StrCat(run.writes.writes_corrective); })},
-      {"writes of the ingress controller",
-       [](const RunResult& run) { return absl::StrCat(run.writes.rival_writes); }},
+      {"writes of NIC", [](const RunResult& run) { return absl::StrCat(run.writes.rival_writes); }},
       {"work requests in all",
        [](const RunResult& run) { return absl::StrCat(run.writes.work_requests); }},
       {"... how long one takes, mean / max",
@@ -110,7 +112,7 @@ std::vector<Row> WriteRows() {
                                 absl::ToDoubleSeconds(run.writes.mean_work_request),
                                 absl::ToDoubleSeconds(run.writes.longest_work_request));
        }},
-      {"412 for us, for the ingress controller",
+      {"412 for us, for NIC",
        [](const RunResult& run) {
          return absl::StrCat(
              run.with_controller ? absl::StrCat(run.writes.conflicts_412) : std::string("-"), ", ",
@@ -125,11 +127,11 @@ std::vector<Row> WriteRows() {
 
 std::vector<Row> NeighbourRows(const DemoResult& result) {
   return {
-      {"its replacements routed after, p50 / max",
+      {"its Pods routed after, p50 / max",
        [](const RunResult& run) {
          return Percentiles(run.neighbour->replacement_latency, {50, 100});
        }},
-      {"the last of them, from the start of the rollout",
+      {"the last of them after the start",
        [](const RunResult& run) { return Seconds(run.neighbour->replaced_after); }},
       {"may be",
        [&result](const RunResult& run) {
@@ -137,11 +139,11 @@ std::vector<Row> NeighbourRows(const DemoResult& result) {
        }},
       {"bursts of ours",
        Ours([](const RunResult& run) { return absl::StrCat(run.writes.writes_accepted); })},
-      {"Pods of the other drained before they ended",
+      {"of the other drained before exit",
        [](const RunResult& run) {
          return absl::StrCat(run.web.drained_before_exit, " of ", run.web.terminated);
        }},
-      {"412 for us, for the ingress controller",
+      {"412 for us, for NIC",
        [](const RunResult& run) {
          return absl::StrCat(
              run.with_controller ? absl::StrCat(run.writes.conflicts_412) : std::string("-"), ", ",
@@ -153,8 +155,7 @@ std::vector<Row> NeighbourRows(const DemoResult& result) {
 Promise NeighbourPromise(const DemoResult& result, const RunResult& run) {
   const absl::Duration after = run.neighbour->replaced_after;
   const absl::Duration bound = NeighbourBound(result, run);
-  return {absl::StrCat("two Services, ", run.name,
-                       ": the neighbour is routed no later than with NIC alone plus ",
+  return {absl::StrCat("neighbour, ", run.name, ": routed no later than with NIC alone plus ",
                        &run == &result.shared_carry_all ? "10 s" : "70 s a burst"),
           after <= bound, absl::StrCat(Seconds(after), " of ", Seconds(bound))};
 }
