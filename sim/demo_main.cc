@@ -196,7 +196,8 @@ std::string Introduction(const Manifests& manifests, const DemoOptions& options)
       options.seed, ".\n");
 }
 
-int Conclude(const DemoOptions& options, DemoResult result, DemoScreen& screen, LogFolder& logs) {
+int Conclude(const DemoOptions& options, const DemoResult& result, DemoScreen& screen,
+             LogFolder& logs) {
   bool kept = true;
   for (const Promise& promise : JudgePromises(result)) kept = kept && promise.kept;
   screen.Line(absl::StrCat("\n", DescribeResult(result)));
@@ -243,7 +244,7 @@ int Demonstrate(const DemoOptions& options) {
   result.shared_alone = **std::move(results[2]);
   result.shared = **std::move(results[3]);
   result.shared_carry_all = **std::move(results[4]);
-  return Conclude(options, std::move(result), screen, logs);
+  return Conclude(options, result, screen, logs);
 }
 
 }  // namespace
