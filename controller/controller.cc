@@ -187,7 +187,8 @@ void Controller::TellForbidden() {
     for (const auto& watcher : cluster_watches_) check(*watcher);
     for (const auto& [ns, watcher] : pod_watches_) check(*watcher);
   }
-  for (const auto& [target, why] : forbidden) {
+  for (const auto& [watched, why] : forbidden) {
+    const Watcher::Target& target = watched;  // a lambda takes no binding in clang 14
     const std::string note =
         absl::StrCat("Backends are not drained: ", kube::ResourceName(target.resource),
                      target.ns.empty() ? "" : absl::StrCat(" in namespace ", target.ns),
