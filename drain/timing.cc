@@ -54,22 +54,29 @@ bool NeighboursWait(const Draft& draft) {
 
 namespace {
 
+// For the sake of others a drain waits less long than it could: NIC gets in, its
+// write is then ahead of ours in the queue, and replacements wait with the drain.
+absl::Duration LongestWrite(const Memory& memory) {
+  return std::max(WorkRequestP99(memory) * 1.5, absl::Seconds(30));
+}
+
 struct Flips {
   Span span;
-  absl::Time latest = absl::InfiniteFuture();  // or a deadline is missed
+  absl::Time end = absl::InfiniteFuture();  // of the first process
   bool undrain = false;
+
+  // The latest start that has them in time if a write takes so long.
+  absl::Time Latest(absl::Duration write) const { return std::max(span.first, end - write); }
 };
 
 Flips UnheldFlips(const Draft& draft, const SetDraft& set) {
   Flips flips;
-  absl::Time end = absl::InfiniteFuture();
   for (const Wanted& wanted : set.wanted) {
     if (wanted.hold != Hold::kNone) continue;
     flips.span.Add(draft.plan.memory.due_since.at(set.Key(wanted.backend->name)));
     flips.undrain = flips.undrain || !wanted.drain;
-    if (wanted.drain) end = std::min(end, wanted.end);
+    if (wanted.drain) flips.end = std::min(flips.end, wanted.end);
   }
-  flips.latest = std::max(flips.span.first, end - WorkRequestP99(draft.plan.memory));
   return flips;
 }
 
@@ -78,14 +85,16 @@ Flips UnheldFlips(const Draft& draft, const SetDraft& set) {
 Due WindowEnds(const Draft& draft, const SetDraft& set) {
   const Flips flips = UnheldFlips(draft, set);
   if (flips.span.first == absl::InfiniteFuture()) return {};
-  return {std::min(AfterWindow(draft.in.options, flips.span), flips.latest), Hold::kCoalescing};
+  return {std::min(AfterWindow(draft.in.options, flips.span),
+                   flips.Latest(WorkRequestP99(draft.plan.memory))),
+          Hold::kCoalescing};
 }
 
 Due FlipsDue(const Draft& draft, const SetDraft& set) {
   const Due due = WindowEnds(draft, set);
   const Flips flips = UnheldFlips(draft, set);
   if (due.at == absl::InfiniteFuture() || flips.undrain) return due;
-  return Postponed(draft, set, due, flips.latest);
+  return Postponed(draft, set, due, flips.Latest(LongestWrite(draft.plan.memory)));
 }
 
 Due PendingDue(const Draft& draft, const SetDraft& set) {
