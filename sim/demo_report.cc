@@ -21,7 +21,8 @@ std::string Seconds(absl::Duration duration) {
 }
 
 // "12.0 / 14.1 / 14.1 s"
-std::string Percentiles(const std::vector<absl::Duration>& ascending, std::vector<int> percents) {
+std::string Percentiles(const std::vector<absl::Duration>& ascending,
+                        const std::vector<int>& percents) {
   std::string text;
   for (const int percent : percents) {
     const absl::Duration value = Percentile(ascending, percent);
