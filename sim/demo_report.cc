@@ -34,6 +34,12 @@ std::string Percentiles(const std::vector<absl::Duration>& ascending,
   return text + " s";
 }
 
+// In units of the mean work request; 0 if none was seen to end.
+double InWorkRequests(absl::Duration duration, const WriteFigures& writes) {
+  if (writes.mean_work_request <= absl::ZeroDuration()) return 0;
+  return absl::FDivDuration(duration, writes.mean_work_request);
+}
+
 // A row of a table: what, and one cell for each run.
 struct Row {
   std::string what;
@@ -87,6 +93,12 @@ std::vector<Row> DrainRows() {
       {"replacements routed after, p50 / max",
        [](const RunResult& run) {
          return Percentiles(run.web.replacement_latency, {50, 100});
+       }},
+      {"... in mean work requests",
+       [](const RunResult& run) {
+         const std::vector<absl::Duration>& after = run.web.replacement_latency;
+         return absl::StrFormat("%.1f / %.1f", InWorkRequests(Percentile(after, 50), run.writes),
+                                InWorkRequests(Percentile(after, 100), run.writes));
        }},
       {"fewest good backends",
        [](const RunResult& run) { return absl::StrCat(run.web.min_good_backends); }},
@@ -201,6 +213,13 @@ JsonTree PercentilesJson(const std::vector<absl::Duration>& ascending) {
                           {"max", SecondsJson(Percentile(ascending, 100))}};
 }
 
+// Null for never, as seconds are.
+JsonTree WorkRequestsJson(const RunResult& run, int percent) {
+  const absl::Duration after = Percentile(run.web.replacement_latency, percent);
+  if (after == absl::InfiniteDuration()) return {};
+  return Number(InWorkRequests(after, run.writes));
+}
+
 JsonTree RunJson(const RunResult& run) {
   JsonTree::Array faults(run.faults.begin(), run.faults.end());
   return JsonTree::Object{
@@ -217,6 +236,8 @@ JsonTree RunJson(const RunResult& run) {
       {"work_requests", run.writes.work_requests},
       {"conflicts_412", run.writes.conflicts_412},
       {"replacement_routed_s", PercentilesJson(run.web.replacement_latency)},
+      {"replacement_routed_work_requests",
+       JsonTree::Object{{"p50", WorkRequestsJson(run, 50)}, {"max", WorkRequestsJson(run, 100)}}},
       {"work_request_mean_s", SecondsJson(run.writes.mean_work_request)},
       {"work_request_max_s", SecondsJson(run.writes.longest_work_request)},
       {"ingress_controller_writes", run.writes.rival_writes},

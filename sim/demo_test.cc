@@ -243,6 +243,7 @@ TEST(DescribeResult, HasATableForEachQuestionAndTheVerdicts) {
   const std::string text = DescribeResult(GoodResult());
   EXPECT_THAT(text, HasSubstr("Pods terminated"));
   EXPECT_THAT(text, HasSubstr("15.0 / 15.0 / 15.0 s"));
+  EXPECT_THAT(text, HasSubstr("2.0 / 2.0")) << "work requests until a replacement is routed";
   EXPECT_THAT(text, HasSubstr("19.5 MB"));
   EXPECT_THAT(text, HasSubstr("90.0 s")) << "the neighbour's bound";
   EXPECT_THAT(text, HasSubstr("  kept    never fewer than 1 good backends: 1\n"));
@@ -272,6 +273,7 @@ TEST(ResultJson, IsOneLineWithThePromisedKeys) {
                           "work_requests", "conflicts_412", "controller_peak_mb"}) {
     EXPECT_TRUE((*json)[key].is_number()) << key;
   }
+  EXPECT_EQ((*json)["replacement_routed_work_requests"]["max"].AsDouble(), 2.0);
   EXPECT_EQ((*json)["neighbours"].items().size(), 3U);
   EXPECT_TRUE((*json)["nic_alone"].is_object());
   EXPECT_TRUE((*json)["all_kept"].AsBool());
