@@ -1,6 +1,7 @@
 #include "base/backoff.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/shared.h"
 #include "gtest/gtest.h"
 
 namespace base {
@@ -15,6 +16,16 @@ TEST(FullJitter, StaysUnderTheDoublingCeiling) {
     EXPECT_LE(wait, attempt >= 5 ? policy.cap : policy.first * (1 << (attempt - 1)));
   }
   EXPECT_EQ(FullJitter(policy, 0, random), absl::ZeroDuration());
+}
+
+TEST(Shared, IsNotCopiedUntilAnotherIsAssigned) {
+  Shared<std::string> first = std::string("a");
+  const Shared<std::string> second = first;
+  EXPECT_EQ(&*first, &*second);
+  first = std::string("b");
+  EXPECT_EQ(*first, "b");
+  EXPECT_EQ(*second, "a");
+  EXPECT_TRUE(Shared<std::string>()->empty());
 }
 
 TEST(Random, RepeatsItselfForOneSeed) {

@@ -74,6 +74,8 @@ absl::Status Answerer::AskWorkRequests(LbState& state, drain::Input& input) {
     input.work_requests_failed = true;
     return list.status();
   }
+  // OCI lists those of the past too, a thousand perhaps.
+  std::erase_if(*list, [](const oci::WorkRequest& request) { return request.finished(); });
   input.work_requests = drain::WorkRequests{*std::move(list), at, true};
   state.work_requests = input.work_requests;
   return absl::OkStatus();

@@ -47,8 +47,10 @@ class WorldMaker {
     input.read.emplace();
     input.read->etag = oci::Etag("e1");
     input.read->at = now_ - absl::Milliseconds(random_.Between(0, 90000));
-    input.read->load_balancer.id = input.load_balancer;
-    input.read->load_balancer.lifecycle_state = Chance(20) ? "CREATING" : "ACTIVE";
+    oci::LoadBalancer load_balancer;
+    load_balancer.id = input.load_balancer;
+    load_balancer.lifecycle_state = Chance(20) ? "CREATING" : "ACTIVE";
+    input.read->load_balancer = std::move(load_balancer);
     if (Chance(8)) input.write_not_before = now_ + absl::Milliseconds(300);
     for (int64_t i = random_.Between(1, 3); i > 0; --i) AddSet(absl::StrCat("bs_", i), input);
     AddMemory(input);
@@ -153,7 +155,9 @@ class WorldMaker {
     }
     read.document = absl::StrCat("{\"name\":\"", set.name.value(), "\",\"backends\":[", documents,
                                  "],\"policy\":\"ROUND_ROBIN\",\"unknown\":{\"kept\":1}}");
-    input.read->load_balancer.backend_sets[set.name] = std::move(read);
+    oci::LoadBalancer load_balancer = *input.read->load_balancer;
+    load_balancer.backend_sets[set.name] = std::move(read);
+    input.read->load_balancer = std::move(load_balancer);
   }
 
   void AddEntry(const drain::BackendKey& key, drain::Input& input) {
@@ -173,7 +177,7 @@ class WorldMaker {
     memory.first_read_done = !Chance(4);
     if (Chance(2)) memory.last_write = now_ - absl::Seconds(random_.Between(0, 90));
     memory.last_burst = memory.last_write;
-    for (const auto& [name, set] : input.read->load_balancer.backend_sets) {
+    for (const auto& [name, set] : input.read->load_balancer->backend_sets) {
       for (const oci::Backend& backend : set.backends) {
         const drain::BackendKey key{name, backend.name};
         if (!Chance(4)) memory.registered_at[key] = now_ - absl::Seconds(random_.Between(0, 60));
@@ -247,7 +251,7 @@ void ExpectPromisesKept(const drain::Input& input, const drain::Plan& plan) {
   }
   const drain::Write& write = *plan.write;
   EXPECT_FALSE(input.paused);
-  EXPECT_EQ(input.read->load_balancer.lifecycle_state, "ACTIVE");
+  EXPECT_EQ(input.read->load_balancer->lifecycle_state, "ACTIVE");
   EXPECT_GE(input.now, input.write_not_before);
   const auto set = std::find_if(input.sets.begin(), input.sets.end(),
                                 [&](const auto& s) { return s.name == write.set; });

@@ -25,6 +25,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/json.h"
+#include "base/shared.h"
 #include "controller/snapshot_values.h"
 
 namespace controller {
@@ -140,6 +141,20 @@ absl::Status ReadValue(const rapidjson::Value& value, const std::string& path,
 template <typename T>
 rapidjson::Value WriteValue(const std::optional<T>& value, SnapshotWriter& writer) {
   return value.has_value() ? WriteValue(*value, writer) : rapidjson::Value();
+}
+
+template <typename T>
+absl::Status ReadValue(const rapidjson::Value& value, const std::string& path,
+                       const SnapshotContext& context, base::Shared<T>& out) {
+  T read;
+  absl::Status status = ReadValue(value, path, context, read);
+  out = std::move(read);
+  return status;
+}
+
+template <typename T>
+rapidjson::Value WriteValue(const base::Shared<T>& value, SnapshotWriter& writer) {
+  return WriteValue(*value, writer);
 }
 
 template <typename T>

@@ -191,7 +191,7 @@ TEST(Snapshot, ReadsValues) {
   EXPECT_EQ(set.endpoints[0].deletion_timestamp, input.now + absl::Seconds(45));
   EXPECT_EQ(set.endpoints[0].lookup.state, drain::LookupState::kFound);
   EXPECT_EQ(input.workloads[0].reference.api_version, "apps/v1");
-  const auto& sets = input.read->load_balancer.backend_sets;
+  const auto& sets = input.read->load_balancer->backend_sets;
   const oci::BackendSet& read = sets.at(oci::BackendSetName("bs_x"));
   EXPECT_EQ(read.name.value(), "bs_x");
   ASSERT_EQ(read.backends.size(), 3u);
@@ -214,12 +214,12 @@ TEST(Snapshot, WhatIsLeftOutHasTheDefaults) {
   ASSERT_TRUE(input.read.has_value());
   EXPECT_TRUE(input.read->this_pass);
   EXPECT_EQ(input.read->at, input.now);
-  EXPECT_EQ(input.read->load_balancer.id, input.load_balancer);
-  EXPECT_EQ(input.read->load_balancer.lifecycle_state, "ACTIVE");
+  EXPECT_EQ(input.read->load_balancer->id, input.load_balancer);
+  EXPECT_EQ(input.read->load_balancer->lifecycle_state, "ACTIVE");
   EXPECT_TRUE(input.work_requests->this_pass);
   EXPECT_TRUE(input.sets[0].membership->answered);
   EXPECT_EQ(input.health.begin()->second.health.status, oci::HealthStatus::kOk);
-  const oci::BackendSet& set = input.read->load_balancer.backend_sets.at(oci::BackendSetName("b"));
+  const oci::BackendSet& set = input.read->load_balancer->backend_sets.at(oci::BackendSetName("b"));
   EXPECT_EQ(set.settings, R"({"healthChecker":{"protocol":"HTTP"},"policy":"ROUND_ROBIN"})");
   EXPECT_EQ(set.backends[0].document,
             R"({"backup":false,"drain":false,"ipAddress":"10.0.0.1","name":"10.0.0.1:80",)"

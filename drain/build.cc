@@ -82,7 +82,7 @@ bool HaveFreshLook(Draft& draft) {
 // Flags of our Services' backends as they are now, on top of a foreign version.
 void KeepFlags(const Draft& draft, const SetDraft& set, Write& write) {
   for (const oci::Backend& backend : write.base.backends) {
-    const oci::Backend* read = FindBackend(*set.read, backend.name);
+    const oci::Backend* read = set.backends.Find(backend.name.value());
     if (read == nullptr || !IsOurs(draft, set, backend.name)) continue;
     if (read->drain == backend.drain && read->offline == backend.offline) continue;
     write.change.flips[backend.name] = {read->drain, read->offline};
@@ -90,9 +90,10 @@ void KeepFlags(const Draft& draft, const SetDraft& set, Write& write) {
 }
 
 void AddFlips(const SetDraft& set, Write& write) {
+  const BackendIndex index(write.base);
   for (const Wanted& wanted : set.wanted) {
     if (wanted.hold != Hold::kNone) continue;
-    const oci::Backend* base = FindBackend(write.base, wanted.backend->name);
+    const oci::Backend* base = index.Find(wanted.backend->name.value());
     if (base == nullptr) continue;
     write.flips.push_back(FlipOf(set, wanted.backend->name, wanted.drain, wanted.verdict));
     if (base->drain == wanted.drain) {

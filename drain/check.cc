@@ -83,10 +83,10 @@ absl::Status CheckFlips(const Input& input, const Plan& plan) {
 absl::Status CheckLimits(const Input& input, const Write& write) {
   if (write.change.additions.empty()) return absl::OkStatus();
   size_t total = 0;
-  for (const auto& [name, set] : input.read->load_balancer.backend_sets) {
+  for (const auto& [name, set] : input.read->load_balancer->backend_sets) {
     total += set.backends.size();
   }
-  const auto& sets = input.read->load_balancer.backend_sets;
+  const auto& sets = input.read->load_balancer->backend_sets;
   const auto read = sets.find(write.set);
   const size_t before = read == sets.end() ? 0 : read->second.backends.size();
   const size_t after =

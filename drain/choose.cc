@@ -40,10 +40,10 @@ bool HasDue(const SetDraft& set) {
 // The hold that stops every write of this pass.
 std::optional<Hold> HoldOfPass(Draft& draft) {
   if (draft.plan.memory.own_write.has_value()) return Hold::kWriteInFlight;
-  if (draft.in.read->load_balancer.lifecycle_state != "ACTIVE") {
+  if (draft.in.read->load_balancer->lifecycle_state != "ACTIVE") {
     Notice notice;
     notice.kind = NoticeKind::kLoadBalancerNotActive;
-    notice.detail = draft.in.read->load_balancer.lifecycle_state;
+    notice.detail = draft.in.read->load_balancer->lifecycle_state;
     draft.TellOnce("inactive", std::move(notice));
     return Hold::kNotActive;
   }

@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "drain/input.h"
 #include "drain/judge.h"
@@ -29,12 +32,38 @@ struct Wanted {
   absl::Time until = absl::InfiniteFuture();
 };
 
+// Backends of one set by name. The set must outlive it and stay as it is.
+class BackendIndex {
+ public:
+  BackendIndex() = default;
+  explicit BackendIndex(const oci::BackendSet& set);
+
+  // Null if the set does not hold it.
+  const oci::Backend* Find(absl::string_view name) const;
+
+ private:
+  absl::flat_hash_map<absl::string_view, const oci::Backend*> by_name_;
+};
+
+// Not copied: verdict_of points into verdicts.
 struct SetDraft {
+  SetDraft() = default;
+  SetDraft(SetDraft&&) = default;
+  SetDraft& operator=(SetDraft&&) = default;
+
   const SetInput* input = nullptr;
   const oci::BackendSet* read = nullptr;  // null: the load balancer has no such set
   // The drain rule applies: opted in, publishing, not contested.
   bool ruled = false;
   std::map<oci::BackendName, Verdict> verdicts;
+  BackendIndex backends;  // of `read`
+  // By the position in read->backends; null: no Pod's endpoint names the address.
+  std::vector<const Verdict*> verdict_of;
+  // What endpoints name, of Pods or not; their IPs under NIC's one port where that
+  // is another; and the IPs of those of Pods.
+  absl::flat_hash_set<absl::string_view> endpoint_names;
+  absl::flat_hash_set<std::string> nic_names;
+  absl::flat_hash_set<absl::string_view> pod_ips;
   std::vector<Wanted> wanted;
   // Drains of ours that hold or should hold: terminating, not long past deadline.
   bool in_force = false;
@@ -85,6 +114,7 @@ struct Draft {
 // A set smaller than this has no brake: half of it is one backend.
 inline constexpr int kBrakeFrom = 4;
 
+// For one name; BackendIndex is for many.
 const oci::Backend* FindBackend(const oci::BackendSet& set, const oci::BackendName& name);
 
 // p99 from acceptance to finish, queueing included, as measured on this load

@@ -20,8 +20,10 @@ bool SameForeign(const oci::Backend& a, const oci::Backend& b) {
 bool Differs(const Draft& draft, const SetDraft& set, const oci::BackendSet& a,
              const oci::BackendSet& b) {
   if (a.settings != b.settings) return true;
+  const BackendIndex of_a(a);
+  const BackendIndex of_b(b);
   for (const oci::Backend& backend : a.backends) {
-    const oci::Backend* other = FindBackend(b, backend.name);
+    const oci::Backend* other = of_b.Find(backend.name.value());
     if (IsOurs(draft, set, backend.name)) {
       if (other != nullptr && !SameSettings(backend, *other)) return true;
     } else if (other == nullptr || !SameForeign(backend, *other)) {
@@ -29,7 +31,7 @@ bool Differs(const Draft& draft, const SetDraft& set, const oci::BackendSet& a,
     }
   }
   return std::any_of(b.backends.begin(), b.backends.end(), [&](const oci::Backend& backend) {
-    return FindBackend(a, backend.name) == nullptr && !IsOurs(draft, set, backend.name);
+    return of_a.Find(backend.name.value()) == nullptr && !IsOurs(draft, set, backend.name);
   });
 }
 
@@ -69,7 +71,7 @@ void ObserveRestorations(Draft& draft) {
     if (it != restorations.end() && Over(draft, set, it->second)) restorations.erase(it);
   }
   std::erase_if(restorations, [&](const auto& item) {
-    return draft.in.read->load_balancer.backend_sets.count(item.first) == 0;
+    return draft.in.read->load_balancer->backend_sets.count(item.first) == 0;
   });
 }
 

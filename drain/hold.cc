@@ -58,11 +58,12 @@ class SetHolder {
   }
 
   void CountServing(int workload, Group& group) {
-    for (const oci::Backend& backend : set_.read->backends) {
+    for (size_t i = 0; i < set_.verdict_of.size(); ++i) {
+      const oci::Backend& backend = set_.read->backends[i];
+      const Verdict* verdict = set_.verdict_of[i];
       if (backend.drain || backend.offline) continue;
-      const auto verdict = set_.verdicts.find(backend.name);
-      if (verdict == set_.verdicts.end() || verdict->second.want != Want::kUndrained) continue;
-      const Endpoint& endpoint = *verdict->second.endpoint;
+      if (verdict == nullptr || verdict->want != Want::kUndrained) continue;
+      const Endpoint& endpoint = *verdict->endpoint;
       if (endpoint.workload != workload || !endpoint.serving) continue;
       const BackendKey key = set_.Key(backend.name);
       if (Proven(key)) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/shared.h"
 #include "drain/memory.h"
 #include "kube/types.h"
 #include "oci/types.h"
@@ -119,14 +120,14 @@ struct SetInput {
 };
 
 struct Read {
-  oci::LoadBalancer load_balancer;
+  base::Shared<oci::LoadBalancer> load_balancer;  // hundreds of backends, perhaps
   oci::Etag etag;
   absl::Time at;
   bool this_pass = false;
 };
 
 struct WorkRequests {
-  std::vector<oci::WorkRequest> all;
+  std::vector<oci::WorkRequest> all;  // but for finished ones, which decide nothing
   absl::Time at;
   bool this_pass = false;
 };

@@ -26,7 +26,7 @@ void Remember(Draft& draft, const SetDraft& set) {
       backend.seen_deleted = backend.seen_deleted || deleted;
     };
     remember(name);
-    if (set.input->target_port > 0) {
+    if (set.input->target_port > 0 && set.input->target_port != endpoint.port) {
       remember(oci::MakeBackendName(endpoint.ip, set.input->target_port));
     }
   }
@@ -34,23 +34,30 @@ void Remember(Draft& draft, const SetDraft& set) {
 
 void FindPending(Draft& draft, SetDraft& set) {
   if (!set.input->has_membership || set.input->target_port <= 0) return;
-  std::set<oci::BackendName> expected;
-  std::set<oci::BackendName> published;
+  absl::flat_hash_set<absl::string_view> expected;
+  absl::flat_hash_set<absl::string_view> published;
   for (const Endpoint& endpoint : set.input->endpoints) {
     if (!Published(*set.input, endpoint)) continue;
-    expected.insert(oci::MakeBackendName(endpoint.ip, set.input->target_port));
-    published.insert(endpoint.backend);
+    published.insert(endpoint.backend.value());
+    if (endpoint.port == set.input->target_port) {
+      expected.insert(endpoint.backend.value());
+    } else {
+      expected.insert(
+          *set.nic_names.find(oci::MakeBackendName(endpoint.ip, set.input->target_port).value()));
+    }
   }
-  std::set<oci::BackendName> present;
   for (const oci::Backend& backend : set.read->backends) {
-    present.insert(backend.name);
-    if (expected.count(backend.name) != 0 || published.count(backend.name) != 0) continue;
+    const std::string& name = backend.name.value();
+    if (expected.contains(name) || published.contains(name)) continue;
     if (!IsOurs(draft, set, backend.name)) continue;
     set.pending_removal.insert(backend.name);
     set.pending_routable = set.pending_routable || !backend.drain;
   }
-  std::set_difference(expected.begin(), expected.end(), present.begin(), present.end(),
-                      std::inserter(set.pending_add, set.pending_add.end()));
+  for (const absl::string_view name : expected) {
+    if (set.backends.Find(name) == nullptr) {
+      set.pending_add.insert(oci::BackendName(std::string(name)));
+    }
+  }
 }
 
 // How much earlier a foreign write may have been decided than OCI's clock says it
@@ -91,16 +98,19 @@ void RememberPending(Draft& draft) {
 
 // Addresses that neither a set holds nor an endpoint names are forgotten.
 void Forget(Draft& draft) {
-  std::set<BackendKey> needed;
-  for (const SetDraft& set : draft.sets) {
-    for (const Endpoint& endpoint : set.input->endpoints) {
-      needed.insert(set.Key(endpoint.backend));
-      needed.insert(set.Key(oci::MakeBackendName(endpoint.ip, set.input->target_port)));
-    }
-  }
-  const auto& sets = draft.in.read->load_balancer.backend_sets;
+  const auto needed = [](const SetDraft& set, const oci::BackendName& name) {
+    return set.nic_names.contains(name.value()) || set.endpoint_names.contains(name.value()) ||
+           set.backends.Find(name.value()) != nullptr;
+  };
   std::erase_if(draft.plan.memory.known, [&](const auto& item) {
-    if (needed.count(item.first) != 0) return false;
+    bool mapped = false;
+    for (const SetDraft& set : draft.sets) {
+      if (set.input->name != item.first.set) continue;
+      mapped = true;
+      if (needed(set, item.first.backend)) return false;
+    }
+    if (mapped) return true;
+    const auto& sets = draft.in.read->load_balancer->backend_sets;
     const auto set = sets.find(item.first.set);
     return set == sets.end() || FindBackend(set->second, item.first.backend) == nullptr;
   });
@@ -108,7 +118,7 @@ void Forget(Draft& draft) {
 
 int FreeSlots(const Draft& draft, const oci::BackendSet& base) {
   size_t total = 0;
-  for (const auto& [name, set] : draft.in.read->load_balancer.backend_sets) {
+  for (const auto& [name, set] : draft.in.read->load_balancer->backend_sets) {
     total += set.backends.size();
   }
   const int in_set = draft.in.options.max_backends_per_set - static_cast<int>(base.backends.size());
@@ -166,10 +176,10 @@ MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::Ba
     change.empty_endpoints = true;
     return change;
   }
-  std::set<oci::BackendName> wanted;
-  for (const Member& member : answer->members) wanted.insert(member.backend);
+  absl::flat_hash_set<absl::string_view> wanted;
+  for (const Member& member : answer->members) wanted.insert(member.backend.value());
   for (const oci::Backend& backend : base.backends) {
-    if (wanted.count(backend.name) != 0 || !IsOurs(draft, set, backend.name)) continue;
+    if (wanted.contains(backend.name.value()) || !IsOurs(draft, set, backend.name)) continue;
     // Published, but under a port that NIC does not use: not for us to remove.
     const auto verdict = set.verdicts.find(backend.name);
     if (verdict != set.verdicts.end() && verdict->second.endpoint->port != set.input->target_port) {
@@ -179,10 +189,11 @@ MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::Ba
     if (!RemovalProven(draft, set.Key(backend.name))) ++change.unproven_removals;
   }
   int free = FreeSlots(draft, base) + static_cast<int>(change.removals.size());
-  std::set<oci::BackendName> added;
+  const BackendIndex index(base);
+  absl::flat_hash_set<absl::string_view> added;
   for (const Member& member : answer->members) {
-    if (FindBackend(base, member.backend) != nullptr) continue;
-    if (!added.insert(member.backend).second) continue;
+    if (index.Find(member.backend.value()) != nullptr) continue;
+    if (!added.insert(member.backend.value()).second) continue;
     if (free-- <= 0) {
       ++change.without_slot;
       continue;

@@ -48,10 +48,9 @@ class SetObserver {
     const auto& own = draft_.plan.memory.own_write;
     quiet_ = draft_.FreshLook() && draft_.foreign.empty() &&
              !(own.has_value() && own->set == set_.input->name);
-    for (const oci::Backend& backend : set_.read->backends) {
-      const auto verdict = set_.verdicts.find(backend.name);
-      if (verdict == set_.verdicts.end()) continue;
-      ObserveBackend(backend, verdict->second);
+    for (size_t i = 0; i < set_.verdict_of.size(); ++i) {
+      if (set_.verdict_of[i] == nullptr) continue;
+      ObserveBackend(set_.read->backends[i], *set_.verdict_of[i]);
     }
     SettleEntries();
   }
@@ -149,7 +148,7 @@ class SetObserver {
     if (!quiet_) return;
     auto it = draft_.plan.ledger.lower_bound({set_.input->name, oci::BackendName()});
     while (it != draft_.plan.ledger.end() && it->first.set == set_.input->name) {
-      const oci::Backend* backend = FindBackend(*set_.read, it->first.backend);
+      const oci::Backend* backend = set_.backends.Find(it->first.backend.value());
       LedgerEntry& entry = it->second;
       if ((backend == nullptr || backend->drain) && !entry.confirmed && !entry.by_operator) {
         entry.confirmed = true;
@@ -182,20 +181,21 @@ class SetObserver {
 void ObserveRegistrations(Draft& draft) {
   const Input& in = draft.in;
   Memory& memory = draft.plan.memory;
-  std::map<BackendKey, absl::Time> registered;
+  const absl::Time since = memory.first_read_done ? in.read->at : absl::InfinitePast();
   memory.last_drained.clear();
-  for (const auto& [name, set] : in.read->load_balancer.backend_sets) {
+  std::map<oci::BackendSetName, BackendIndex> present;
+  for (const auto& [name, set] : in.read->load_balancer->backend_sets) {
+    present.emplace(name, BackendIndex(set));
     for (const oci::Backend& backend : set.backends) {
       const BackendKey key{name, backend.name};
-      const auto before = memory.registered_at.find(key);
-      const absl::Time since = before != memory.registered_at.end() ? before->second
-                               : memory.first_read_done             ? in.read->at
-                                                                    : absl::InfinitePast();
-      registered.emplace_hint(registered.end(), key, since);
+      memory.registered_at.try_emplace(key, since);
       if (backend.drain) memory.last_drained.insert(key);
     }
   }
-  memory.registered_at = std::move(registered);
+  std::erase_if(memory.registered_at, [&](const auto& item) {
+    const auto set = present.find(item.first.set);
+    return set == present.end() || set->second.Find(item.first.backend.value()) == nullptr;
+  });
   std::erase_if(memory.proven,
                 [&](const BackendKey& key) { return memory.registered_at.count(key) == 0; });
   memory.first_read_done = true;
@@ -221,7 +221,7 @@ void TellMissedDeadlines(Draft& draft) {
 // Entries of sets that are gone, or that nothing maps to any more.
 void ForgetLostEntries(Draft& draft) {
   if (!draft.FreshLook() || !draft.foreign.empty() || draft.plan.memory.own_write) return;
-  const auto& sets = draft.in.read->load_balancer.backend_sets;
+  const auto& sets = draft.in.read->load_balancer->backend_sets;
   std::erase_if(draft.plan.ledger, [&](const auto& item) {
     const auto set = sets.find(item.first.set);
     if (set == sets.end()) return true;
@@ -234,6 +234,27 @@ void ForgetLostEntries(Draft& draft) {
 
 }  // namespace
 
+namespace {
+
+void IndexSet(SetDraft& set) {
+  for (const Endpoint& endpoint : set.input->endpoints) {
+    set.endpoint_names.insert(endpoint.backend.value());
+    if (endpoint.port != set.input->target_port) {
+      set.nic_names.insert(oci::MakeBackendName(endpoint.ip, set.input->target_port).value());
+    }
+    if (!endpoint.pod.name.empty()) set.pod_ips.insert(endpoint.ip);
+  }
+  if (set.read == nullptr) return;
+  set.backends = BackendIndex(*set.read);
+  set.verdict_of.reserve(set.read->backends.size());
+  for (const oci::Backend& backend : set.read->backends) {
+    const auto verdict = set.verdicts.find(backend.name);
+    set.verdict_of.push_back(verdict == set.verdicts.end() ? nullptr : &verdict->second);
+  }
+}
+
+}  // namespace
+
 void JudgeSets(Draft& draft) {
   const Input& in = draft.in;
   for (const SetInput& input : in.sets) {
@@ -242,18 +263,19 @@ void JudgeSets(Draft& draft) {
     set.ruled =
         input.opted_in && input.publishes_terminating && !input.contested && !in.options.release;
     if (in.read.has_value()) {
-      const auto& sets = in.read->load_balancer.backend_sets;
+      const auto& sets = in.read->load_balancer->backend_sets;
       const auto read = sets.find(input.name);
       if (read != sets.end()) set.read = &read->second;
     }
     set.verdicts = JudgeSet(input);
+    IndexSet(set);
     const bool has_entries = [&] {
       const auto it = in.ledger.lower_bound({input.name, oci::BackendName()});
       return it != in.ledger.end() && it->first.set == input.name;
     }();
     if ((set.ruled || has_entries) && set.read != nullptr) {
       for (const Endpoint& endpoint : input.endpoints) {
-        if (WantsLookup(endpoint, FindBackend(*set.read, endpoint.backend))) {
+        if (WantsLookup(endpoint, set.backends.Find(endpoint.backend.value()))) {
           draft.plan.questions.pods.insert(endpoint.pod);
         }
       }

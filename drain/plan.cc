@@ -32,26 +32,16 @@ std::string Once(absl::string_view what, const SetInput& set) {
   return absl::StrCat(what, "|", set.name.value(), "|", set.service.key.ToString());
 }
 
-bool IsPodAddress(const SetInput& set, const std::string& ip) {
-  return std::any_of(set.endpoints.begin(), set.endpoints.end(), [&](const Endpoint& endpoint) {
-    return endpoint.ip == ip && !endpoint.pod.name.empty();
-  });
-}
-
-bool HasEndpoint(const SetInput& set, const oci::BackendName& backend) {
-  return std::any_of(set.endpoints.begin(), set.endpoints.end(),
-                     [&](const Endpoint& endpoint) { return endpoint.backend == backend; });
-}
-
 void TellAboutBackends(Draft& draft, const SetDraft& set) {
   const SetInput& input = *set.input;
   bool all_nodes = !set.read->backends.empty() && !input.endpoints.empty();
-  for (const oci::Backend& backend : set.read->backends) {
-    const bool known = set.verdicts.count(backend.name) != 0;
-    const bool address = IsPodAddress(input, backend.ip_address);
+  for (size_t i = 0; i < set.verdict_of.size(); ++i) {
+    const oci::Backend& backend = set.read->backends[i];
+    const bool known = set.verdict_of[i] != nullptr;
+    const bool address = set.pod_ips.contains(backend.ip_address);
     const bool node_port = backend.port >= kFirstNodePort && backend.port <= kLastNodePort;
     all_nodes = all_nodes && node_port && !known;
-    if (!known && HasEndpoint(input, backend.name)) {
+    if (!known && set.endpoint_names.contains(backend.name.value())) {
       Notice notice = About(NoticeKind::kEndpointWithoutPod, input);
       notice.key.backend = backend.name;
       draft.TellOnce(absl::StrCat(Once("podless", input), "|", backend.name.value()),
@@ -159,18 +149,20 @@ void AskForLook(Draft& draft) {
 }
 
 void Decide(Draft& draft, const SetDraft& set) {
-  for (const oci::Backend& backend : set.read->backends) {
+  draft.plan.decisions.reserve(draft.plan.decisions.size() + set.read->backends.size());
+  for (size_t i = 0; i < set.verdict_of.size(); ++i) {
+    const oci::Backend& backend = set.read->backends[i];
     Decision decision;
     decision.key = set.Key(backend.name);
     decision.in_set = true;
     decision.drained = decision.want_drained = backend.drain;
-    const auto verdict = set.verdicts.find(backend.name);
-    if (verdict != set.verdicts.end()) {
-      decision.rule = verdict->second.rule;
-      decision.pod = verdict->second.endpoint->pod;
-      decision.pod_uid = verdict->second.endpoint->uid;
-      decision.deadline = verdict->second.deadline;
-    } else if (IsPodAddress(*set.input, backend.ip_address)) {
+    const Verdict* verdict = set.verdict_of[i];
+    if (verdict != nullptr) {
+      decision.rule = verdict->rule;
+      decision.pod = verdict->endpoint->pod;
+      decision.pod_uid = verdict->endpoint->uid;
+      decision.deadline = verdict->deadline;
+    } else if (set.pod_ips.contains(backend.ip_address)) {
       decision.rule = Rule::kPortMismatch;
     } else if (IsOurs(draft, set, backend.name)) {
       decision.rule = Rule::kWithdrawn;

@@ -58,6 +58,18 @@ const oci::Backend* FindBackend(const oci::BackendSet& set, const oci::BackendNa
   return it == set.backends.end() ? nullptr : &*it;
 }
 
+BackendIndex::BackendIndex(const oci::BackendSet& set) {
+  by_name_.reserve(set.backends.size());
+  for (const oci::Backend& backend : set.backends) {
+    by_name_.try_emplace(backend.name.value(), &backend);
+  }
+}
+
+const oci::Backend* BackendIndex::Find(absl::string_view name) const {
+  const auto it = by_name_.find(name);
+  return it == by_name_.end() ? nullptr : it->second;
+}
+
 absl::Duration WorkRequestP99(const Memory& memory) {
   if (memory.service_times.empty()) return absl::Seconds(20);
   // Of at most 50 samples the largest is the 99th percentile.
