@@ -17,6 +17,14 @@ constexpr absl::Duration kHousekeeping = absl::Seconds(1);
 // One watch of Pods over all namespaces goes by this name.
 constexpr char kAllNamespaces[] = "";
 
+bool Needs(const MappedLoadBalancer& load_balancer, const Watcher::Target& target) {
+  const auto is_of_namespace = [&](const MappedPort& port) { return port.service.ns == target.ns; };
+  return target.ns.empty() ||
+         std::any_of(load_balancer.sets.begin(), load_balancer.sets.end(), [&](const auto& set) {
+           return std::any_of(set.second.ports.begin(), set.second.ports.end(), is_of_namespace);
+         });
+}
+
 }  // namespace
 
 Controller::Controller(kube::KubeApi& kube, oci::LoadBalancerApi& oci, const Settings& settings,
@@ -168,40 +176,33 @@ void Controller::FollowNamespaces(const TopologyView& view) {
 }
 
 // A forbidden watch stops the load balancers that need it; say so where their
-// users look.
+// users look, also on those that come to be known later.
 void Controller::TellForbidden() {
-  const std::shared_ptr<const TopologyView> view = topology_.Last();
-  std::vector<std::pair<Watcher::Target, absl::Status>> forbidden;
+  std::map<std::string, std::pair<Watcher::Target, absl::Status>> forbidden;
   {
     absl::MutexLock lock(&watch_mutex_);
-    const auto check = [&](const Watcher& watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_) {
-      const Watcher::State state = watcher.state();
-      const std::string name =
-          absl::StrCat(kube::ResourceName(watcher.target().resource), "/", watcher.target().ns);
-      if (!absl::IsPermissionDenied(state.last_error)) {
-        forbidden_told_.erase(name);
-      } else if (forbidden_told_.insert(name).second) {
-        forbidden.emplace_back(watcher.target(), state.last_error);
-      }
+    const auto check = [&](const Watcher& watcher) {
+      const absl::Status error = watcher.state().last_error;
+      if (!absl::IsPermissionDenied(error)) return;
+      const Watcher::Target& target = watcher.target();
+      forbidden[absl::StrCat(kube::ResourceName(target.resource), "/", target.ns)] = {target,
+                                                                                      error};
     };
     for (const auto& watcher : cluster_watches_) check(*watcher);
     for (const auto& [ns, watcher] : pod_watches_) check(*watcher);
   }
-  for (const auto& [watched, why] : forbidden) {
-    const Watcher::Target& target = watched;  // a lambda takes no binding in clang 14
+  std::erase_if(forbidden_told_,
+                [&](const auto& told) { return forbidden.count(told.first) == 0; });
+  const std::shared_ptr<const TopologyView> view = topology_.Last();
+  for (const auto& [name, watch] : forbidden) {
+    const auto& [target, why] = watch;
     const std::string note =
         absl::StrCat("Backends are not drained: ", kube::ResourceName(target.resource),
                      target.ns.empty() ? "" : absl::StrCat(" in namespace ", target.ns),
                      " may not be watched: ", why.message(), "; grant get, list and watch");
     for (const auto& [load_balancer, mapped] : view->mapping.load_balancers) {
-      const bool needs = target.ns.empty() ||
-                         std::any_of(mapped.sets.begin(), mapped.sets.end(), [&](const auto& set) {
-                           return std::any_of(set.second.ports.begin(), set.second.ports.end(),
-                                              [&](const MappedPort& port) {
-                                                return port.service.ns == target.ns;
-                                              });
-                         });
-      if (needs) reporter_.TellLoadBalancer("WatchForbidden", note, *view, load_balancer);
+      if (!Needs(mapped, target) || !forbidden_told_.emplace(name, load_balancer).second) continue;
+      reporter_.TellLoadBalancer("WatchForbidden", note, *view, load_balancer);
     }
   }
 }

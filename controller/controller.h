@@ -91,7 +91,8 @@ class Controller {
   base::Random random_ ABSL_GUARDED_BY(watch_mutex_);
   std::vector<std::unique_ptr<Watcher>> cluster_watches_ ABSL_GUARDED_BY(watch_mutex_);
   std::map<std::string, std::unique_ptr<Watcher>> pod_watches_ ABSL_GUARDED_BY(watch_mutex_);
-  std::set<std::string> forbidden_told_ ABSL_GUARDED_BY(watch_mutex_);
+  // Watches that are forbidden and the load balancers that were told so.
+  std::set<std::pair<std::string, oci::Ocid>> forbidden_told_;  // the mapping thread's own
 
   std::set<std::string> filtered_for_;  // touched by the mapping thread only
   std::vector<std::thread> threads_;

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "drain/explain.h"
-#include "glog/logging.h"
 
 namespace controller {
 namespace {
@@ -42,7 +41,6 @@ Executor::Outcome Executor::Run(const drain::Input& input, const drain::Plan& pl
   const absl::Status saved =
       ledgers_.Save(input.load_balancer, plan.ledger, state, edges_.clock.Now());
   if (!saved.ok()) {
-    LOG(WARNING) << "ledger of " << input.load_balancer << ": " << saved;
     const absl::Duration failing = edges_.clock.Now() - state.ledger_failing_since;
     outcome.ledger_first = true;
     if (failing < input.options.ledger_patience) return outcome;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "drain/input.h"
 #include "drain/memory.h"
@@ -26,6 +27,9 @@ struct LbState {
   std::string ledger_version;
   bool ledger_loaded = false;
   absl::Time ledger_failing_since = absl::InfiniteFuture();
+  // The last failure, and when to try again.
+  absl::Status ledger_error;
+  absl::Time ledger_not_before = absl::InfinitePast();
 
   // Answers about Pods that do not serve, by UID, good while the watch shows the
   // same version of the Pod.

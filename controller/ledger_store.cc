@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "controller/ledger_codec.h"
+#include "glog/logging.h"
 
 namespace controller {
 namespace {
@@ -13,11 +14,23 @@ namespace {
 constexpr char kLedgerKey[] = "ledger";
 constexpr char kOwnerKey[] = "loadBalancer";
 constexpr size_t kMaxSuffix = 80;
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(200);
+constexpr absl::Duration kLastRetry = absl::Seconds(30);
 
 absl::Status NotOfThisLoadBalancer(const kube::ObjectKey& key, const oci::Ocid& load_balancer) {
   return absl::FailedPreconditionError(absl::StrCat("ConfigMap ", key.ToString(),
                                                     " is not the ledger of load balancer ",
                                                     load_balancer.value(), "; delete it"));
+}
+
+// Often at first, while a drain waits for it, then ever less.
+void NoteFailure(const oci::Ocid& load_balancer, const absl::Status& why, absl::Time now,
+                 LbState& state) {
+  state.ledger_failing_since = std::min(state.ledger_failing_since, now);
+  state.ledger_error = why;
+  state.ledger_not_before =
+      now + std::clamp((now - state.ledger_failing_since) / 4, kFirstRetry, kLastRetry);
+  LOG(WARNING) << "ledger of " << load_balancer << ": " << why;
 }
 
 }  // namespace
@@ -32,7 +45,19 @@ std::string LedgerName(const oci::Ocid& load_balancer) {
 
 LedgerStore::LedgerStore(kube::KubeApi& api, std::string ns) : api_(api), ns_(std::move(ns)) {}
 
-absl::Status LedgerStore::Load(const oci::Ocid& load_balancer, LbState& state) {
+absl::Status LedgerStore::Load(const oci::Ocid& load_balancer, LbState& state, absl::Time now) {
+  if (state.ledger_loaded) return absl::OkStatus();
+  if (now < state.ledger_not_before) return state.ledger_error;
+  const absl::Status status = Fetch(load_balancer, state);
+  if (status.ok()) {
+    state.ledger_failing_since = absl::InfiniteFuture();
+  } else {
+    NoteFailure(load_balancer, status, now, state);
+  }
+  return status;
+}
+
+absl::Status LedgerStore::Fetch(const oci::Ocid& load_balancer, LbState& state) {
   if (state.ledger_loaded) return absl::OkStatus();
   const kube::ObjectKey key{ns_, LedgerName(load_balancer)};
   const absl::StatusOr<kube::ConfigMap> stored = api_.GetConfigMap(key);
@@ -78,8 +103,12 @@ absl::Status LedgerStore::Put(const oci::Ocid& load_balancer, const drain::Ledge
 
 absl::Status LedgerStore::Save(const oci::Ocid& load_balancer, const drain::Ledger& ledger,
                                LbState& state, absl::Time now) {
-  if (state.ledger_loaded && ledger == state.stored_ledger) return absl::OkStatus();
-  absl::Status status = Load(load_balancer, state);
+  if (state.ledger_loaded && ledger == state.stored_ledger) {
+    state.ledger_failing_since = absl::InfiniteFuture();
+    return absl::OkStatus();
+  }
+  if (now < state.ledger_not_before) return state.ledger_error;
+  absl::Status status = Fetch(load_balancer, state);
   if (status.ok()) status = Put(load_balancer, ledger, state);
   if (absl::IsAborted(status) || absl::IsAlreadyExists(status) || absl::IsNotFound(status)) {
     // Written by a former leader, or deleted: ours is the newer truth.
@@ -93,7 +122,7 @@ absl::Status LedgerStore::Save(const oci::Ocid& load_balancer, const drain::Ledg
   if (status.ok()) {
     state.ledger_failing_since = absl::InfiniteFuture();
   } else {
-    state.ledger_failing_since = std::min(state.ledger_failing_since, now);
+    NoteFailure(load_balancer, status, now, state);
   }
   return status;
 }

@@ -23,8 +23,11 @@ class LedgerStore {
 
   // Once per load balancer and process: what was stored joins state.ledger (what
   // this process knows already wins) and state.ledger_loaded becomes true. Without
-  // a ConfigMap the ledger is empty. Errors leave the state as it was.
-  absl::Status Load(const oci::Ocid& load_balancer, LbState& state);
+  // a ConfigMap the ledger is empty. Errors leave the ledger as it was.
+  //
+  // After a failure of this or of Save nothing is asked until
+  // state.ledger_not_before, later each time; the same error is answered.
+  absl::Status Load(const oci::Ocid& load_balancer, LbState& state, absl::Time now);
 
   // Stores `ledger` if it differs from what is stored, also one that could not be
   // stored earlier. A conflict (somebody else wrote) reads the version and writes
@@ -34,6 +37,7 @@ class LedgerStore {
                     absl::Time now);
 
  private:
+  absl::Status Fetch(const oci::Ocid& load_balancer, LbState& state);
   absl::Status Put(const oci::Ocid& load_balancer, const drain::Ledger& ledger, LbState& state);
 
   kube::KubeApi& api_;

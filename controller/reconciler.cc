@@ -21,7 +21,6 @@ namespace {
 constexpr int kMaxRounds = 12;
 
 constexpr absl::Duration kSyncPoll = absl::Milliseconds(500);
-constexpr absl::Duration kLedgerRetry = absl::Milliseconds(200);
 constexpr absl::Duration kFlagsOnly = absl::Minutes(10);
 constexpr base::BackoffPolicy kConflict{absl::Milliseconds(100), absl::Seconds(2)};
 constexpr base::BackoffPolicy kBusy{absl::Milliseconds(500), absl::Seconds(5)};
@@ -79,8 +78,8 @@ absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
   if (!synced.ok()) return edges_.clock.Now() + kSyncPoll;
   LbState& state = StateOf(load_balancer);
   if (edges_.clock.Now() < state.read_not_before) return state.read_not_before;
-  const absl::Status loaded = ledgers_.Load(load_balancer, state);
-  if (!loaded.ok()) LOG(WARNING) << "ledger of " << load_balancer << " not read: " << loaded;
+  // Without it the pass goes on: what has its address drained stays as it is.
+  ledgers_.Load(load_balancer, state, edges_.clock.Now()).IgnoreError();
 
   absl::Status read_status;
   const Preview preview = PlanFor(*view, load_balancer, state, &read_status);
@@ -147,7 +146,7 @@ absl::StatusOr<Reconciler::Preview> Reconciler::MakePreview(const oci::Ocid& loa
   const absl::Status synced = collector_.Synced(*view, load_balancer);
   if (!synced.ok()) return synced;
   LbState& state = StateOf(load_balancer);
-  absl::Status status = ledgers_.Load(load_balancer, state);
+  absl::Status status = ledgers_.Load(load_balancer, state, edges_.clock.Now());
   if (!status.ok()) return status;
   Preview preview = PlanFor(*view, load_balancer, state, &status);
   if (!status.ok()) return status;
@@ -211,7 +210,13 @@ absl::Time Reconciler::AfterWrite(const TopologyView& view, const Preview& previ
     parts_.reporter.TellDraining(*preview.plan.write, preview.input, /*dry_run=*/false);
     return now + preview.input.options.work_request_poll;
   }
-  if (outcome.ledger_first && outcome.status.ok()) return now + kLedgerRetry;
+  if (outcome.ledger_first && outcome.status.ok()) {
+    const absl::Time patience_ends =
+        state.ledger_failing_since + preview.input.options.ledger_patience;
+    const absl::Time retry = patience_ends > now ? std::min(state.ledger_not_before, patience_ends)
+                                                 : state.ledger_not_before;
+    return std::min(retry, preview.plan.next_look);
+  }
   if (outcome.status.ok()) return preview.plan.next_look;
   DistrustRead(state);
   const drain::Write& write = *preview.plan.write;
