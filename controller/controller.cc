@@ -32,6 +32,7 @@ Controller::Controller(kube::KubeApi& kube, oci::LoadBalancerApi& oci, const Set
     : settings_(settings),
       clock_(base::RealClock()),
       kube_(kube),
+      oci_(oci),
       store_(clock_),
       recorder_(base::Random(seed + 1)),
       topology_(store_, settings),
@@ -84,6 +85,24 @@ void Controller::Stop() {
   {
     absl::MutexLock lock(&map_mutex_);
     map_due_ = true;
+  }
+  absl::Notification joined;
+  std::thread watchdog([&] {
+    if (joined.WaitForNotificationWithTimeout(kStopPatience)) return;
+    LOG(WARNING) << "calls that do not end are given up";
+    kube_.EndCalls();
+    oci_.EndCalls();
+  });
+  JoinAll();
+  joined.Notify();
+  watchdog.join();
+}
+
+void Controller::JoinAll() {
+  {
+    absl::MutexLock lock(&watch_mutex_);
+    for (const auto& watcher : cluster_watches_) watcher->Cancel();
+    for (const auto& [ns, watcher] : pod_watches_) watcher->Cancel();
   }
   for (std::thread& thread : threads_) thread.join();
   absl::MutexLock lock(&watch_mutex_);

@@ -49,8 +49,10 @@ class Controller {
   // Begins to watch and, with kWork, to write.
   void Start(Mode mode);
 
-  // Ends watches, finishes the passes in flight, sends the events that wait.
+  // Ends watches, finishes the passes in flight, sends the events that wait. Calls
+  // that hang are ended after kStopPatience; then `kube` and `oci` answer no more.
   void Stop();
+  static constexpr absl::Duration kStopPatience = absl::Seconds(5);
 
   // Waits until every load balancer known has its watches synced, or `patience`
   // is over: then Unavailable names the first watch that has not, and why.
@@ -68,6 +70,7 @@ class Controller {
   bool MappingIsWhole() const;
   void FollowNamespaces(const TopologyView& view);
   void TellForbidden();
+  void JoinAll();
   void WorkLoop();
   void EventLoop();
   uint64_t NextSeed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_);
@@ -75,6 +78,7 @@ class Controller {
   const Settings& settings_;
   base::Clock& clock_;
   kube::KubeApi& kube_;
+  oci::LoadBalancerApi& oci_;
   kube::ClusterStore store_;
   kube::EventRecorder recorder_;
   Topology topology_;

@@ -39,7 +39,7 @@ bool IsRefusedSet(const drain::Write& write, const absl::Status& status) {
 
 // The call may have been made, or is to be made again: nothing that users can mend.
 bool IsPassing(const absl::Status& status) {
-  return absl::IsAborted(status) || absl::IsUnavailable(status) ||
+  return absl::IsAborted(status) || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
          absl::IsDeadlineExceeded(status) || absl::IsFailedPrecondition(status);
 }
 
@@ -246,7 +246,7 @@ absl::Time Reconciler::AfterRead(const TopologyView& view, const oci::Ocid& load
   if (absl::IsNotFound(status)) {
     parts_.reporter.TellLoadBalancer("LoadBalancerNotFound", DescribeUnread(load_balancer, status),
                                      view, load_balancer);
-  } else if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
+  } else if (!IsPassing(status)) {
     parts_.reporter.TellLoadBalancer("LoadBalancerNotReadable",
                                      DescribeUnread(load_balancer, status), view, load_balancer);
   }

@@ -20,9 +20,13 @@ Watcher::Watcher(kube::KubeApi& api, base::Clock& clock, const Target& target,
 
 Watcher::~Watcher() { Stop(); }
 
-void Watcher::Stop() {
-  if (!stop_.HasBeenNotified()) stop_.Notify();
+void Watcher::Cancel() {
+  if (!cancelled_.test_and_set()) stop_.Notify();
   cancellation_->Cancel();
+}
+
+void Watcher::Stop() {
+  Cancel();
   if (thread_.joinable()) thread_.join();
 }
 

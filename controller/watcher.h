@@ -2,6 +2,7 @@
 #ifndef OCI_BACKEND_DRAIN_CONTROLLER_WATCHER_H_
 #define OCI_BACKEND_DRAIN_CONTROLLER_WATCHER_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -34,7 +35,9 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  // Ends the call in flight and joins the thread. Idempotent.
+  // Asks the thread to end, and ends a watch in flight; waits for nothing.
+  void Cancel();
+  // The same, and joins the thread. Idempotent.
   void Stop();
 
   struct State {
@@ -57,6 +60,7 @@ class Watcher {
   base::Random random_;
   kube::Reflector reflector_;  // touched by the thread only
   const std::shared_ptr<http::Cancellation> cancellation_;
+  std::atomic_flag cancelled_;
   absl::Notification stop_;
   mutable absl::Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -178,7 +179,47 @@ class CpprestTransport final : public Transport {
     return status;
   }
 
+  void EndCalls() override {
+    std::set<std::shared_ptr<Exchange>> running;
+    {
+      absl::MutexLock lock(&mutex_);
+      ended_ = true;
+      running = running_;
+    }
+    for (const std::shared_ptr<Exchange>& exchange : running) exchange->Cancel();
+  }
+
  private:
+  // Makes an exchange known to EndCalls while it runs.
+  class Registration {
+   public:
+    Registration(CpprestTransport& transport, const std::shared_ptr<Exchange>& exchange)
+        : transport_(transport), exchange_(exchange) {
+      bool ended = false;
+      {
+        absl::MutexLock lock(&transport_.mutex_);
+        transport_.running_.insert(exchange_);
+        ended = transport_.ended_;
+      }
+      if (ended) exchange_->Cancel();
+    }
+    ~Registration() {
+      absl::MutexLock lock(&transport_.mutex_);
+      transport_.running_.erase(exchange_);
+    }
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
+
+   private:
+    CpprestTransport& transport_;
+    const std::shared_ptr<Exchange> exchange_;
+  };
+
+  bool Ended() {
+    absl::MutexLock lock(&mutex_);
+    return ended_;
+  }
+
   static cpprest::client::http_client_config Config(const std::shared_ptr<Tls>& tls) {
     cpprest::client::http_client_config config;
     config.set_timeout(std::chrono::duration_cast<std::chrono::microseconds>(kLibraryTimeout));
@@ -205,6 +246,7 @@ class CpprestTransport final : public Transport {
   absl::StatusOr<Response> SendOnce(const Request& request, SteadyClock::time_point deadline,
                                     bool* stale_connection) {
     auto exchange = std::make_shared<Exchange>();
+    const Registration registration(*this, exchange);
     absl::StatusOr<Response> result = absl::UnknownError("");
     const Failure failure = Guarded(request, [&] {
       result = Receive(request, exchange, deadline);
@@ -213,6 +255,11 @@ class CpprestTransport final : public Transport {
     if (!failure.status.ok()) result = failure.status;
     if (!result.ok()) exchange->Cancel();
     *stale_connection = failure.stale_connection;
+    if (!result.ok() && Ended()) {
+      // The library may have told the end of the call in words of its own.
+      *stale_connection = false;
+      return absl::CancelledError(absl::StrCat(Name(request), ": ended"));
+    }
     return result;
   }
 
@@ -239,13 +286,15 @@ class CpprestTransport final : public Transport {
                           const std::shared_ptr<Cancellation>& cancellation,
                           bool* stale_connection) {
     auto exchange = std::make_shared<Exchange>();
+    const Registration registration(*this, exchange);
     if (cancellation != nullptr) cancellation->OnCancel([exchange] { exchange->Cancel(); });
     const Failure failure =
         Guarded(request, [&] { return ReceiveStream(request, handler, exchange); });
     if (cancellation != nullptr) cancellation->OnCancel(nullptr);
     if (!failure.status.ok()) exchange->Cancel();
     *stale_connection = failure.stale_connection;
-    if (cancellation != nullptr && cancellation->cancelled() && !failure.status.ok()) {
+    const bool cancelled = (cancellation != nullptr && cancellation->cancelled()) || Ended();
+    if (cancelled && !failure.status.ok()) {
       *stale_connection = false;
       return absl::CancelledError(absl::StrCat(Name(request), ": cancelled"));
     }
@@ -348,6 +397,9 @@ class CpprestTransport final : public Transport {
   const std::string server_;
   const std::shared_ptr<Tls> tls_;  // null for http
   cpprest::client::http_client client_;
+  absl::Mutex mutex_;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<std::shared_ptr<Exchange>> running_ ABSL_GUARDED_BY(mutex_);
 };
 
 void LimitPoolThreads() {

@@ -81,7 +81,7 @@ class StreamHandler {
 //   DeadlineExceeded  timeout, or the connection broke after the request may have
 //                     been sent: it may have happened. Read before deciding.
 //   ResourceExhausted the answer is larger than max_response_bytes.
-//   Cancelled         a Stream was cancelled.
+//   Cancelled         a Stream was cancelled, or EndCalls was called.
 // The message names the server and the cause; for TLS the certificate and why.
 //   InvalidArgument   a target or header that cannot go out as it is.
 // A request is sent at most once, but for a GET or HEAD whose kept connection turned
@@ -96,6 +96,11 @@ class Transport {
   // DeadlineExceeded after request.timeout without a byte.
   virtual absl::Status Stream(const Request& request, StreamHandler& handler,
                               std::shared_ptr<Cancellation> cancellation) = 0;
+
+  // Ends every call in flight with Cancelled (it may have happened), and answers so
+  // from now on: for a process that ends. A transport whose calls cannot hang does
+  // nothing.
+  virtual void EndCalls() {}
 };
 
 }  // namespace http

@@ -79,6 +79,9 @@ class KubeApi {
   // Counts a repetition on an event created before. NotFound: it has expired.
   virtual absl::Status PatchEventSeries(const ObjectKey& event, int count,
                                         absl::Time last_observed) = 0;
+
+  // See http::Transport.
+  virtual void EndCalls() {}
 };
 
 }  // namespace kube

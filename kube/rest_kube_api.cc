@@ -204,4 +204,9 @@ absl::Status RestKubeApi::PatchEventSeries(const ObjectKey& event, int count,
   return Send(std::move(request), absl::StrCat("patch events ", event.ToString())).status();
 }
 
+void RestKubeApi::EndCalls() {
+  calls_->EndCalls();
+  watches_->EndCalls();
+}
+
 }  // namespace kube

@@ -46,6 +46,7 @@ class RestKubeApi final : public KubeApi {
   absl::Status CreateEvent(const Event& event) override;
   absl::Status PatchEventSeries(const ObjectKey& event, int count,
                                 absl::Time last_observed) override;
+  void EndCalls() override;
 
  private:
   http::Request MakeRequest(std::string method, std::string target) const;

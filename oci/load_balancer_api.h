@@ -69,6 +69,9 @@ class LoadBalancerApi {
 
   // Newest first, at most 1,000: unfinished ones and those of the recent past.
   virtual absl::StatusOr<std::vector<WorkRequest>> ListWorkRequests(const Ocid& load_balancer) = 0;
+
+  // See http::Transport.
+  virtual void EndCalls() {}
 };
 
 }  // namespace oci

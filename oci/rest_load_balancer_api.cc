@@ -154,6 +154,8 @@ class RestLoadBalancerApi final : public LoadBalancerApi {
     return requests;
   }
 
+  void EndCalls() override { transport_.EndCalls(); }
+
  private:
   absl::StatusOr<http::Response> Get(std::string target, const std::string& what) {
     return Carry({.method = "GET", .target = std::move(target)}, "", what);
