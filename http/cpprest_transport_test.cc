@@ -302,25 +302,6 @@ TEST(CpprestTransport, RefusesAnUnusableAddress) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(CpprestTransport, EndCallsEndsWhatHangsAndWhatComesLater) {
-  absl::Notification arrived;
-  auto server = HttpServer::Start([&](const Request&) {
-                  if (!arrived.HasBeenNotified()) arrived.Notify();
-                  Answer answer;
-                  answer.delay = absl::Minutes(10);
-                  return answer;
-                }).value();
-  auto transport = Connect(server->url());
-  std::thread ender([&] {
-    arrived.WaitForNotification();
-    transport->EndCalls();
-  });
-  EXPECT_EQ(transport->Send(Put("/", "{}")).status().code(), absl::StatusCode::kCancelled);
-  ender.join();
-  EXPECT_EQ(transport->Send(Get("/")).status().code(), absl::StatusCode::kCancelled);
-  EXPECT_EQ(server->requests_received(), 1);
-}
-
 TEST(CpprestTransport, BlocksOnlyTheCallersThreads) {
   // More calls at a time than the library has threads, none answered before all
   // have arrived.
