@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "cmd/command_line.h"
 #include "gflags/gflags.h"
 #include "glog/logging.h"
 #include "http/cpprest_transport.h"
@@ -31,10 +32,6 @@ DEFINE_string(oci_ca_file, "",
 
 namespace cmd {
 namespace {
-
-absl::Status Prefixed(absl::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
-}
 
 absl::StatusOr<std::string> EndpointFor(const oci::ConfigFileCredentials& credentials) {
   if (!FLAGS_oci_endpoint.empty()) return FLAGS_oci_endpoint;

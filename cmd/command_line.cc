@@ -100,6 +100,10 @@ absl::StatusOr<absl::Duration> DurationFlag(absl::string_view name, const std::s
   return duration;
 }
 
+absl::Status Prefixed(absl::string_view what, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
+}
+
 int Complain(absl::string_view program, const absl::Status& status) {
   std::cerr << program << ": " << status.message() << "\n";
   return kUsageError;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -31,6 +32,9 @@ std::string DescribeFlags(const std::vector<std::string>& files);
 // "200ms", "1m30s". InvalidArgument names the flag and what it takes; also for a
 // negative duration or one over a day.
 absl::StatusOr<absl::Duration> DurationFlag(absl::string_view name, const std::string& text);
+
+// The same code, with "what: " before the message: the flag or file it is about.
+absl::Status Prefixed(absl::string_view what, const absl::Status& status);
 
 // Prints "program: message" on standard error and answers kUsageError.
 int Complain(absl::string_view program, const absl::Status& status);

@@ -51,10 +51,6 @@ absl::Status OneOf(absl::string_view name, absl::string_view value, absl::string
   return absl::InvalidArgumentError(absl::StrCat("--", name, "=", value, ": expected ", allowed));
 }
 
-absl::Status Prefixed(absl::string_view what, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
-}
-
 std::string NamespaceFromEnvironment() {
   const char* ns = std::getenv("POD_NAMESPACE");
   return ns == nullptr || *ns == '\0' ? "oci-backend-drain" : ns;
