@@ -21,14 +21,14 @@ constexpr Definition kTable[] = {
     {kStickyCutoff, Kind::kAnnotation, Place::kService, Type::kDuration, "",
      "For backend sets with session persistence: how long before the shutdown a drained backend "
      "is set offline, so that persisted sessions leave it too.",
-     false},
+     true},
     {kReserve, Kind::kAnnotation, Place::kService, Type::kReserve, "auto",
      "Slots of the load balancer that are kept for this Service's rollouts; auto is the "
      "forecast peak less what is in use.",
-     false},
+     true},
     {kMinimum, Kind::kAnnotation, Place::kService, Type::kDuration, "5s",
      "How long a confirmed drain lasts at least before its backend may be taken out to make room.",
-     false},
+     true},
     {kLoadBalancerId, Kind::kAnnotation, Place::kIngressClass, Type::kOcid, "",
      "The load balancer of this class; the ingress controller or its user writes it.", true},
     {kIsDefaultClass, Kind::kAnnotation, Place::kIngressClass, Type::kBoolean, "false",
@@ -44,13 +44,13 @@ constexpr Definition kTable[] = {
     {kPublishedLabel, Kind::kLabel, Place::kPod, Type::kText, "",
      "For Services whose selector has it: taking it from a terminating Pod withdraws the Pod's "
      "backend to make room.",
-     false},
+     true},
     {kReadyCondition, Kind::kCondition, Place::kPod, Type::kText, "",
      "Readiness gate: True once the Pod is registered and healthy in every backend set that "
      "routes to it.",
-     false},
+     true},
     {kDrainedCondition, Kind::kCondition, Place::kPod, Type::kText, "",
-     "True once no load balancer sends new requests to the terminating Pod.", false},
+     "True once no load balancer sends new requests to the terminating Pod.", true},
 };
 
 }  // namespace

@@ -58,6 +58,20 @@ TEST(Json, RefusesDeepNestingAndBrokenText) {
   EXPECT_TRUE(ParseJson("\"" + std::string(100, '[') + "\"", "body").ok());
 }
 
+TEST(Json, RefusesWhatIsNotUtf8) {
+  EXPECT_TRUE(ParseJson("\"\xc3\xa9\"", "body").ok());
+  for (const char* text : {"\"\xc3\"", "\"\xff\"", "\"\xc0\xaf\"", "\"\xed\xa0\x80\""}) {
+    EXPECT_EQ(ParseJson(text, "body").status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(Json, QuotesWhatNeedsIt) {
+  EXPECT_EQ(QuoteJson("web-0"), R"("web-0")");
+  EXPECT_EQ(QuoteJson("a\"b\\c\n"), R"("a\"b\\c\n")");
+  EXPECT_EQ(QuoteJson(absl::string_view("\0", 1)), R"("\u0000")");
+  EXPECT_EQ(QuoteJson("\xc3\xa9"), "\"\xc3\xa9\"");
+}
+
 TEST(Json, ReadsTimesAndAbsence) {
   const auto document = ParseJson(R"({"at":"2026-11-30T03:05:49Z","bad":"soon"})", "pod");
   ASSERT_TRUE(document.ok());

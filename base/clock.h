@@ -17,6 +17,12 @@ class Clock {
   // Wall-clock time. Comparable with timestamps of the cluster and of OCI.
   virtual absl::Time Now() = 0;
 
+  // Time since some moment before the process began, which nobody sets: it goes on
+  // while the machine is suspended, never back, and means nothing to another
+  // machine. For leases and for how long something has taken. A clock of tests,
+  // which nobody sets either, is its own.
+  virtual absl::Duration Monotonic() { return Now() - absl::UnixEpoch(); }
+
   // Returns at or after Now() + duration.
   virtual void SleepFor(absl::Duration duration) = 0;
 };

@@ -1,9 +1,15 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
+#include "absl/strings/charconv.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "rapidjson/encodedstream.h"
 #include "rapidjson/error/en.h"
+#include "rapidjson/memorystream.h"
 #include "rapidjson/reader.h"
 #include "rapidjson/stringbuffer.h"
 #include "rapidjson/writer.h"
@@ -36,48 +42,113 @@ absl::Status WrongType(absl::string_view name, absl::string_view expected,
       absl::StrCat(name, ": expected ", expected, ", got ", TypeName(got)));
 }
 
-// Measured before parsing, outside strings: RapidJSON's destructor and every
-// walk over the document recurse once per level.
-int NestingOf(absl::string_view text) {
-  int depth = 0;
-  int deepest = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == '"') {
-        in_string = false;
-      }
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      deepest = std::max(deepest, ++depth);
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
+// Hands what the reader finds to the document, and ends the reading where a document
+// would be deeper than its later walks can bear (each recurses once per level) or
+// would hold a number that cannot be written again.
+//
+// Numbers come as text, because RapidJSON's own conversion is wrong at the edges:
+// 0e60 becomes 1.6e60, and 1e-324 and 1.7976931348623159e308 become values that its
+// writer refuses, which cuts the document there.
+class DocumentBuilder {
+ public:
+  explicit DocumentBuilder(rapidjson::Document& document) : document_(document) {}
+
+  // Why the reading was ended here; empty if it was not.
+  const std::string& objection() const { return objection_; }
+
+  bool Null() { return document_.Null(); }
+  bool Bool(bool value) { return document_.Bool(value); }
+  bool String(const char* text, rapidjson::SizeType size, bool copy) {
+    return document_.String(text, size, copy);
   }
-  return deepest;
+  bool Key(const char* text, rapidjson::SizeType size, bool copy) {
+    return document_.Key(text, size, copy);
+  }
+  bool StartObject() { return Enter() && document_.StartObject(); }
+  bool EndObject(rapidjson::SizeType members) {
+    --depth_;
+    return document_.EndObject(members);
+  }
+  bool StartArray() { return Enter() && document_.StartArray(); }
+  bool EndArray(rapidjson::SizeType elements) {
+    --depth_;
+    return document_.EndArray(elements);
+  }
+
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool /*copy*/) {
+    const absl::string_view number(text, size);
+    // What does not fit is a double, as every reader of JSON takes it.
+    if (absl::StartsWith(number, "-")) {
+      if (int64_t value; ReadWhole(number, value)) return document_.Int64(value);
+    } else if (uint64_t value; ReadWhole(number, value)) {
+      return document_.Uint64(value);
+    }
+    double value = 0;
+    const absl::from_chars_result read = absl::from_chars(text, text + size, value);
+    // Out of range is what is nearest to 0, too.
+    if (read.ec == std::errc() || std::abs(value) < 1) return document_.Double(value);
+    objection_ = absl::StrCat("Number too big to be stored in double: ", number.substr(0, 40));
+    return false;
+  }
+
+  // Never called: the reader is told to give numbers as text. It wants them there.
+  bool Int(int value) { return document_.Int(value); }
+  bool Uint(unsigned value) { return document_.Uint(value); }
+  bool Int64(int64_t value) { return document_.Int64(value); }
+  bool Uint64(uint64_t value) { return document_.Uint64(value); }
+  bool Double(double value) { return document_.Double(value); }
+
+ private:
+  template <typename Number>
+  static bool ReadWhole(absl::string_view text, Number& value) {
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && stopped == end;
+  }
+
+  bool Enter() {
+    if (++depth_ <= kMaxJsonDepth) return true;
+    objection_ = absl::StrCat("JSON is nested deeper than ", kMaxJsonDepth, " levels");
+    return false;
+  }
+
+  rapidjson::Document& document_;
+  int depth_ = 0;
+  std::string objection_;
+};
+
+// ASCII is valid UTF-8, and RapidJSON's own check costs as much as the parsing.
+bool IsAscii(absl::string_view text) {
+  unsigned char all = 0;
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  return all < 0x80;
 }
 
 }  // namespace
 
 absl::StatusOr<rapidjson::Document> ParseJson(absl::string_view text, absl::string_view what) {
-  if (NestingOf(text) > kMaxJsonDepth) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": JSON is nested deeper than ", kMaxJsonDepth, " levels"));
-  }
-  rapidjson::Document document;
   constexpr unsigned kFlags =
-      rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
-      // The quick way may be off in the last digit; documents are written back.
-      rapidjson::kParseFullPrecisionFlag;
-  document.Parse<kFlags>(text.data(), text.size());
-  if (document.HasParseError()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": JSON error at byte ", document.GetErrorOffset(), " of ", text.size(),
-                     ": ", rapidjson::GetParseError_En(document.GetParseError())));
+      rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
+  std::string objection;
+  rapidjson::ParseResult result;
+  const auto read = [&](rapidjson::Document& document) {
+    DocumentBuilder builder(document);
+    rapidjson::MemoryStream bytes(text.data(), text.size());
+    rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
+    rapidjson::Reader reader;
+    result = IsAscii(text)
+                 ? reader.Parse<kFlags>(stream, builder)
+                 : reader.Parse<kFlags | rapidjson::kParseValidateEncodingFlag>(stream, builder);
+    objection = builder.objection();
+    return !result.IsError();
+  };
+  rapidjson::Document document;
+  document.Populate(read);
+  if (!objection.empty()) return absl::InvalidArgumentError(absl::StrCat(what, ": ", objection));
+  if (result.IsError()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": JSON error at byte ", result.Offset(),
+                                                   " of ", text.size(), ": ",
+                                                   rapidjson::GetParseError_En(result.Code())));
   }
   return document;
 }
@@ -163,6 +234,11 @@ std::string WriteJson(const rapidjson::Value& value) {
 }
 
 std::string QuoteJson(absl::string_view text) {
+  // Names and most values need no escape, and then no writer.
+  const bool plain = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+  });
+  if (plain) return absl::StrCat("\"", text, "\"");
   return WriteJson(rapidjson::Value(rapidjson::StringRef(text.data(), text.size())));
 }
 

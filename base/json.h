@@ -23,7 +23,9 @@ namespace base {
 inline constexpr int kMaxJsonDepth = 64;
 
 // Parses `text` iteratively (depth costs no stack). InvalidArgument names the
-// offset and the cause, prefixed with `what` ("load balancer", "pod list").
+// offset and the cause, prefixed with `what` ("load balancer", "pod list"). Whole
+// numbers within 64 bits are kept exactly, others as the nearest double; a number too
+// large for one is an error, so whatever was read can be written.
 absl::StatusOr<rapidjson::Document> ParseJson(absl::string_view text, absl::string_view what);
 
 // The member if `object` is an object that has it and it is not null, else nullptr.

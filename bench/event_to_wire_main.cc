@@ -44,7 +44,7 @@ struct Result {
   std::vector<absl::Duration> event_to_ledger;
   std::vector<absl::Duration> ledger_to_wire;
   absl::Duration took;
-  int64_t peak_kilobytes = 0;
+  double peak_mb = 0;
   double load_average = 0;
 
   void Add(const DrainTiming& timing) {
@@ -121,7 +121,7 @@ absl::StatusOr<Result> Run() {
     TellProgress(result, next_progress);
   }
   result.took = base::RealClock().Now() - start;
-  result.peak_kilobytes = (*world)->controller().MemoryKilobytes("VmHWM");
+  result.peak_mb = (*world)->controller().PeakMegabytes();
   if (getloadavg(&result.load_average, 1) != 1) result.load_average = 0;
   return result;
 }
@@ -143,7 +143,7 @@ void PrintTable(const Result& result) {
   std::cout << absl::StrFormat(
       "\nEach was one UpdateBackend with If-Match, after the ledger's write.\n"
       "Peak memory of the controller: %.1f MB\n",
-      static_cast<double>(result.peak_kilobytes) / 1024);
+      result.peak_mb);
 }
 
 void PrintJson(const Result& result) {
@@ -158,9 +158,8 @@ void PrintJson(const Result& result) {
                    "\"ledger_to_wire_p50_ms\":%.3f,\"ledger_to_wire_p99_ms\":%.3f,"
                    "\"peak_memory_mb\":%.1f,\"load_average\":%.2f,\"seconds\":%.1f}",
                    whole.p50_ms, whole.p99_ms, whole.mean_ms, whole.max_ms, count, count, count,
-                   count, ledger.p50_ms, ledger.p99_ms, wire.p50_ms, wire.p99_ms,
-                   static_cast<double>(result.peak_kilobytes) / 1024, result.load_average,
-                   absl::ToDoubleSeconds(result.took))
+                   count, ledger.p50_ms, ledger.p99_ms, wire.p50_ms, wire.p99_ms, result.peak_mb,
+                   result.load_average, absl::ToDoubleSeconds(result.took))
             << std::endl;
 }
 

@@ -29,7 +29,7 @@ oci::Credentials MakeCredentials() {
 class FixedCredentials final : public oci::CredentialsProvider {
  public:
   absl::StatusOr<oci::Credentials> Get() override { return credentials_; }
-  absl::Status Refresh() override { return absl::OkStatus(); }
+  absl::Status Refresh(const oci::Credentials&) override { return absl::OkStatus(); }
 
  private:
   const oci::Credentials credentials_ = MakeCredentials();

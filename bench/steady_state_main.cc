@@ -70,9 +70,9 @@ absl::StatusOr<Result> Run() {
   result.minutes = absl::ToDoubleMinutes(clock.Now() - start);
   result.counts = (*world)->journal().counts();
   for (const auto& [kind, count] : before) result.counts[kind] -= count;
-  const ChildProcess& controller = (*world)->controller();
-  result.peak_mb = static_cast<double>(controller.MemoryKilobytes("VmHWM")) / 1024;
-  result.resident_mb = static_cast<double>(controller.MemoryKilobytes("VmRSS")) / 1024;
+  const sim::ChildProcess& controller = (*world)->controller();
+  result.peak_mb = controller.PeakMegabytes();
+  result.resident_mb = controller.ResidentMegabytes();
   result.cpu_seconds = controller.CpuSeconds() - cpu_before;
   if (result.peak_mb > 0) return result;
   return absl::InternalError(absl::StrCat("the controller ended; it said:\n", (*world)->LogTail()));

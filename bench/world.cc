@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -15,6 +17,7 @@
 #include "sim/kube_fields_of.h"
 #include "sim/kube_log.h"
 #include "sim/load_balancer_document.h"
+#include "sim/oci_user.h"
 #include "sim/yaml_manifests.h"
 
 namespace bench {
@@ -27,8 +30,6 @@ constexpr int kServicePort = 80;
 constexpr int kBackendPort = 8080;
 constexpr char kLoadBalancer[] = "ocid1.loadbalancer.oc1.iad.demo";
 constexpr char kLedgerNamespace[] = "oci-backend-drain";
-constexpr char kTenancy[] = "ocid1.tenancy.oc1..example";
-constexpr char kUser[] = "ocid1.user.oc1..example";
 constexpr absl::Duration kStartPatience = absl::Seconds(30);
 constexpr size_t kLogTail = 2000;
 
@@ -74,6 +75,7 @@ absl::StatusOr<std::unique_ptr<World>> World::Start(const WorldOptions& options)
 }
 
 World::~World() {
+  replicas_.clear();
   controller_.reset();
   load_balancer_.reset();
   cluster_.reset();
@@ -145,34 +147,38 @@ absl::Status World::StartLoadBalancer() {
   auto server = sim::FakeLoadBalancerServer::Start(options, base::RealClock(), std::move(socket));
   if (!server.ok()) return server.status();
   load_balancer_ = *std::move(server);
-  const sim::KeyPair key = sim::MakeKeyPair();
+  const sim::OciUser user;
   const auto fill = [&](sim::FakeLoadBalancer& core, sim::FakeLoadBalancerHttp& http) {
     http.SetOnAnswered([this](const sim::RequestRecord& record) { journal_.AddOci(record); });
     absl::Status status = core.AddLoadBalancer(
         sim::MakeLoadBalancerJson(kLoadBalancer, {{set_name_, backends}}), base::RealClock().Now());
-    status.Update(http.keys().AddKey(absl::StrCat(kTenancy, "/", kUser, "/", key.fingerprint),
-                                     "controller", key.public_key_pem));
+    status.Update(user.AddTo(http.keys(), "controller"));
     return status;
   };
   absl::Status status = load_balancer_->With(fill);
-  status.Update(WriteFile(File("key.pem"), key.private_key_pem));
+  status.Update(user.WriteConfig(folder_));
   status.Update(WriteFile(File("ca.pem"), ca_pem));
-  status.Update(WriteFile(File("config"),
-                          absl::StrCat("[DEFAULT]\nuser=", kUser, "\nfingerprint=", key.fingerprint,
-                                       "\ntenancy=", kTenancy,
-                                       "\nregion=us-ashburn-1\nkey_file=", File("key.pem"), "\n")));
   return status;
 }
 
-absl::Status World::StartController() {
-  std::vector<std::string> arguments = {options_.controller, "--kubeconfig=" + File("kubeconfig"),
+absl::StatusOr<std::unique_ptr<sim::ChildProcess>> World::StartProcess(
+    const std::string& log) const {
+  std::vector<std::string> arguments = {options_.controller,
+                                        "--kubeconfig=" + File("kubeconfig"),
                                         "--oci_config_file=" + File("config"),
+                                        "--barrier_port=0",
+                                        "--health_port=0",
+                                        "--barrier_address=127.0.0.1",
                                         "--oci_endpoint=" + load_balancer_->url(),
                                         absl::StrCat("--namespace=", kLedgerNamespace)};
   if (options_.tls) arguments.push_back("--oci_ca_file=" + File("ca.pem"));
   arguments.insert(arguments.end(), options_.controller_flags.begin(),
                    options_.controller_flags.end());
-  auto child = ChildProcess::Start(arguments, File("log"));
+  return sim::ChildProcess::Start(arguments, log);
+}
+
+absl::Status World::StartController() {
+  auto child = StartProcess(File("log"));
   if (!child.ok()) return child.status();
   controller_ = *std::move(child);
   const bool has_read = journal_.Await(
@@ -185,6 +191,25 @@ absl::Status World::StartController() {
   if (has_read) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("the controller did not read the load balancer; it said:\n", LogTail()));
+}
+
+absl::Status World::AddReplica() {
+  const auto watches = [](const std::vector<Entry>& entries) {
+    return std::count_if(entries.begin(), entries.end(), [](const Entry& entry) {
+      return absl::StrContains(entry.target, "watch=1");
+    });
+  };
+  // Seven of the cluster, one of the Pods of the Service's namespace, and the Lease.
+  constexpr int kWatches = 9;
+  const auto before = watches(journal_.entries());
+  auto child = StartProcess(File(absl::StrCat("log-", replicas_.size())));
+  if (!child.ok()) return child.status();
+  replicas_.push_back(*std::move(child));
+  if (journal_.Await([&](const auto& entries) { return watches(entries) >= before + kWatches; },
+                     kStartPatience)) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError("a replica did not come to watch everything");
 }
 
 std::vector<Pod> World::LivePods() {
@@ -214,6 +239,18 @@ void World::LetClusterSettle() {
 
 drain::BackendKey World::KeyOf(const Pod& pod) const {
   return {oci::BackendSetName(set_name_), oci::MakeBackendName(pod.ip, kBackendPort)};
+}
+
+int World::HealthPort() const {
+  constexpr absl::string_view kBefore = "probes on port ";
+  const std::string log = base::ReadFile(File("log")).value_or("");
+  const size_t at = log.find(std::string(kBefore));
+  if (at == std::string::npos) return 0;
+  const size_t from = at + kBefore.size();
+  int port = 0;
+  return absl::SimpleAtoi(log.substr(from, log.find_first_not_of("0123456789", from) - from), &port)
+             ? port
+             : 0;
 }
 
 std::string World::LogTail() const {

@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bench/child_process.h"
 #include "bench/journal.h"
 #include "drain/memory.h"
+#include "sim/child_process.h"
 #include "sim/fake_api_server_http.h"
 #include "sim/fake_load_balancer_server.h"
 
@@ -45,8 +45,11 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  // One more controller with the same flags. Returns when it watches everything.
+  absl::Status AddReplica();
+
   Journal& journal() { return journal_; }
-  ChildProcess& controller() { return *controller_; }
+  sim::ChildProcess& controller() { return *controller_; }
 
   // Those without a deletionTimestamp, by name.
   std::vector<Pod> LivePods();
@@ -57,6 +60,8 @@ class World {
   void LetClusterSettle();
 
   drain::BackendKey KeyOf(const Pod& pod) const;
+  // Of the first controller, on 127.0.0.1; 0 if its log does not name it.
+  int HealthPort() const;
   // The last lines of the controller's log.
   std::string LogTail() const;
 
@@ -67,6 +72,8 @@ class World {
   absl::Status StartCluster();
   absl::Status StartLoadBalancer();
   absl::Status StartController();
+  // A process of the controller that logs there.
+  absl::StatusOr<std::unique_ptr<sim::ChildProcess>> StartProcess(const std::string& log) const;
   std::string File(const std::string& name) const { return folder_ + "/" + name; }
 
   const WorldOptions options_;
@@ -75,7 +82,8 @@ class World {
   std::string set_name_;
   std::unique_ptr<sim::FakeCluster> cluster_;
   std::unique_ptr<sim::FakeLoadBalancerServer> load_balancer_;
-  std::unique_ptr<ChildProcess> controller_;
+  std::unique_ptr<sim::ChildProcess> controller_;
+  std::vector<std::unique_ptr<sim::ChildProcess>> replicas_;
 };
 
 }  // namespace bench

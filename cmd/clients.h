@@ -16,22 +16,30 @@ namespace cmd {
 
 class Clients {
  public:
-  // Errors name the file or field and the cure. Nothing has been sent yet.
-  static absl::StatusOr<std::unique_ptr<Clients>> FromFlags();
+  // Errors name the file or field and the cure. Nothing has been sent yet, but to the
+  // metadata service of a node whose region is to be known. `token_patience`: how long a
+  // call to OCI waits for a token where one has to be fetched.
+  static absl::StatusOr<std::unique_ptr<Clients>> FromFlags(
+      absl::Duration token_patience = absl::Seconds(2));
 
   // Whether the API server can be reached and knows us; the message names it.
   absl::Status Probe();
 
   kube::KubeApi& kube() { return *kube_; }
+  // On connections of its own, with kLeaseTimeout: a renewal must not wait behind
+  // other calls, nor for one that hangs.
+  kube::KubeApi& lease_kube() { return *lease_kube_; }
+  static constexpr absl::Duration kLeaseTimeout = absl::Seconds(4);
   oci::LoadBalancerApi& oci() { return *oci_; }
 
  private:
   Clients() = default;
   absl::Status MakeKube();
-  absl::Status MakeOci();
+  absl::Status MakeOci(absl::Duration token_patience);
 
   std::string cluster_;  // where the cluster's address came from, for messages
   std::unique_ptr<kube::KubeApi> kube_;
+  std::unique_ptr<kube::KubeApi> lease_kube_;
   std::unique_ptr<http::Transport> oci_transport_;
   std::unique_ptr<oci::CredentialsProvider> credentials_;
   std::unique_ptr<oci::LoadBalancerApi> oci_;

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "gflags/gflags.h"
 
@@ -31,7 +32,7 @@ absl::Status TakeFlag(int argc, char** argv, int* index) {
   absl::string_view text = argv[*index];
   if (!absl::ConsumePrefix(&text, "--")) absl::ConsumePrefix(&text, "-");
   const size_t equals = text.find('=');
-  const std::string name(text.substr(0, equals));
+  const std::string name = absl::StrReplaceAll(text.substr(0, equals), {{"-", "_"}});
   CommandLineFlagInfo info;
   if (Find(name, &info)) {
     if (equals != absl::string_view::npos) return Set(name, std::string(text.substr(equals + 1)));
@@ -46,7 +47,8 @@ absl::Status TakeFlag(int argc, char** argv, int* index) {
       Find(negated, &info) && info.type == "bool") {
     return Set(std::string(negated), "false");
   }
-  return absl::InvalidArgumentError(absl::StrCat("--", name, ": no such flag; --help lists them"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", text.substr(0, equals), ": no such flag; --help lists them"));
 }
 
 }  // namespace
@@ -61,6 +63,11 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, char** argv) {
     }
     if (text == "--help" || text == "-h" || text == "-help") {
       line.help = true;
+    } else if (text == "--version") {
+      line.version = true;
+    } else if (text == "-f") {
+      if (++i == argc) return absl::InvalidArgumentError("-f: a file must follow");
+      line.files.emplace_back(argv[i]);
     } else if (text.size() > 1 && text[0] == '-') {
       const absl::Status status = TakeFlag(argc, argv, &i);
       if (!status.ok()) return status;

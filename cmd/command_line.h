@@ -18,10 +18,13 @@ inline constexpr int kUsageError = 2;
 
 struct CommandLine {
   bool help = false;                   // --help or -h
+  bool version = false;                // --version
   std::vector<std::string> arguments;  // what is not a flag, in order
+  std::vector<std::string> files;      // of -f FILE, each time it is there
 };
 
-// Sets gflags from "--name=value", "--name value", "--name" and "--noname".
+// Sets gflags from "--name=value", "--name value", "--name" and "--noname"; a name
+// may have hyphens where the flag has underscores.
 // InvalidArgument names the flag, what is wrong and what it takes.
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, char** argv);
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "annotations/annotations.h"
+#include "annotations/table.h"
 #include "base/file.h"
 #include "cmd/command_line.h"
 #include "controller/lb_map.h"
@@ -31,10 +33,27 @@ DEFINE_string(drain_write, "auto",
 DEFINE_int32(drain_brake_percent, 50,
              "Of a backend set of 4 or more, no more than this goes without a Pod's deletion to "
              "prove it");
+DEFINE_string(pod_conditions, "none",
+              "What is written to pods/status: none; drained: load-balancer-drained of ending "
+              "Pods; gate: load-balancer-ready, the readiness gate; both");
+DEFINE_string(gate_fail_safe, "0s",
+              "A Pod whose readiness gate waits for so long is made ready all the same; 0s: never");
+DEFINE_string(
+    gate_at_limit, "hold",
+    "Where no slot is free and none will be: hold: Pods whose readiness gate waits stay "
+    "so; release: one of each workload is made ready, so that the rollout ends an old Pod");
 DEFINE_string(active_poll, "2s", "How often a load balancer with drains in force is looked at");
 DEFINE_string(work_request_poll, "1s", "How often a write in flight is looked at");
 DEFINE_int32(max_backends_per_set, 512, "OCI's limit of backends in one backend set");
 DEFINE_int32(max_backends_per_load_balancer, 512, "OCI's limit of backends on one load balancer");
+DEFINE_int32(max_backend_sets, 16, "OCI's limit of backend sets on one load balancer");
+DEFINE_string(
+    capacity_action, "warn",
+    "warn: tell when backends will not fit; withdraw: also take terminating Pods that are "
+    "drained out of Services whose selector has the label "
+    "oci-native-ingress.oraclecloud.com/published, when a Pod waits for a slot");
+DEFINE_string(default_reserve, "auto",
+              "Slots kept for rollouts of a Service without annotation: auto, 20 or 10%");
 DEFINE_double(oci_qps, 10, "Calls to OCI a second, for all load balancers together");
 DEFINE_int32(oci_burst, 20, "Calls to OCI at once");
 DEFINE_int32(workers, 8, "Load balancers worked on at the same time");
@@ -77,6 +96,42 @@ absl::Status ReadModes(drain::Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status ReadCapacity(controller::Settings& settings) {
+  if (FLAGS_capacity_action != "warn" && FLAGS_capacity_action != "withdraw") {
+    return OneOf("capacity_action", FLAGS_capacity_action, "warn or withdraw");
+  }
+  const auto reserve = annotations::ParseReserve(FLAGS_default_reserve);
+  if (!reserve.has_value()) {
+    return OneOf("default_reserve", FLAGS_default_reserve,
+                 annotations::Allowed(annotations::Type::kReserve));
+  }
+  settings.capacity_action = FLAGS_capacity_action == "withdraw"
+                                 ? controller::CapacityAction::kWithdraw
+                                 : controller::CapacityAction::kWarn;
+  settings.default_reserve = *reserve;
+  settings.max_backend_sets = FLAGS_max_backend_sets;
+  return Positive("max_backend_sets", FLAGS_max_backend_sets);
+}
+
+absl::Status ReadPodConditions(controller::Settings& settings) {
+  const std::string& choice = FLAGS_pod_conditions;
+  if (choice != "none" && choice != "drained" && choice != "gate" && choice != "both") {
+    return OneOf("pod_conditions", choice, "none, drained, gate or both");
+  }
+  settings.pod_conditions.drained = choice == "drained" || choice == "both";
+  settings.pod_conditions.gate = choice == "gate" || choice == "both";
+  settings.plan.acknowledge_all = settings.pod_conditions.drained;
+  settings.plan.gates = settings.pod_conditions.gate;
+  const auto fail_safe = DurationFlag("gate_fail_safe", FLAGS_gate_fail_safe);
+  if (!fail_safe.ok()) return fail_safe.status();
+  settings.plan.gate_fail_safe = *fail_safe;
+  if (FLAGS_gate_at_limit != "hold" && FLAGS_gate_at_limit != "release") {
+    return OneOf("gate_at_limit", FLAGS_gate_at_limit, "hold or release");
+  }
+  settings.plan.gate_release_at_limit = FLAGS_gate_at_limit == "release";
+  return absl::OkStatus();
+}
+
 absl::Status ReadDurations(drain::Options& options) {
   const auto window = DurationFlag("coalesce_window", FLAGS_coalesce_window);
   if (!window.ok()) return window.status();
@@ -107,7 +162,9 @@ absl::StatusOr<controller::Settings> SettingsFromFlags() {
   settings.plan.max_backends_per_set = FLAGS_max_backends_per_set;
   settings.plan.max_backends_per_load_balancer = FLAGS_max_backends_per_load_balancer;
   absl::Status status = ReadModes(settings.plan);
+  status.Update(ReadCapacity(settings));
   status.Update(ReadDurations(settings.plan));
+  status.Update(ReadPodConditions(settings));
   status.Update(Positive("oci_qps", FLAGS_oci_qps));
   status.Update(Positive("oci_burst", FLAGS_oci_burst));
   status.Update(Positive("workers", FLAGS_workers));

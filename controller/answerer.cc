@@ -32,6 +32,7 @@ absl::Status Answerer::Answer(const drain::Questions& questions, const TopologyV
     AskMembership(service, view, input);
   }
   for (const drain::BackendKey& key : questions.health) AskHealth(key, input);
+  for (const oci::BackendSetName& set : questions.set_health) AskSetHealth(set, input);
   return status;
 }
 
@@ -40,8 +41,39 @@ absl::Status Answerer::AskOci(const drain::Questions& questions, LbState& state,
   absl::Status first;
   if (questions.own_work_request) first.Update(AskOwnWorkRequest(state, input));
   if (questions.work_requests) first.Update(AskWorkRequests(state, input));
+  const oci::Etag before = state.read.has_value() ? state.read->etag : oci::Etag();
   if (questions.read) first.Update(AskLoadBalancer(state, input));
+  if (first.ok() && questions.work_requests && questions.read && state.read->etag != before) {
+    first.Update(AskForLatest(state, input));
+  }
   return first;
+}
+
+// Somebody has written since the read before. Between the list and the read, too,
+// perhaps:
+// 1. we list, and nothing is unfinished;
+// 2. a foreign write is accepted, which moves the ETag;
+// 3. we read that ETag with the state before the write;
+// 4. the write is applied, which need not move the ETag again;
+// 5. our whole-set write is accepted on that ETag and takes the foreign one back.
+// So what has come since the list counts as unfinished in this pass.
+absl::Status Answerer::AskForLatest(LbState& state, drain::Input& input) {
+  edges_.budget.Spend();
+  const absl::StatusOr<std::vector<oci::WorkRequest>> latest =
+      edges_.oci.ListWorkRequests(input.load_balancer);
+  if (!latest.ok()) {
+    input.work_requests_failed = true;
+    return latest.status();
+  }
+  std::vector<oci::WorkRequest>& all = input.work_requests->all;
+  for (oci::WorkRequest request : *latest) {
+    const bool listed = state.listed.count(request.id) != 0;
+    if (listed) continue;
+    if (request.finished()) request.state = oci::WorkRequestState::kInProgress;
+    all.push_back(std::move(request));
+  }
+  state.work_requests = input.work_requests;
+  return absl::OkStatus();
 }
 
 absl::Status Answerer::AskOwnWorkRequest(LbState& state, drain::Input& input) {
@@ -74,6 +106,8 @@ absl::Status Answerer::AskWorkRequests(LbState& state, drain::Input& input) {
     input.work_requests_failed = true;
     return list.status();
   }
+  state.listed.clear();
+  for (const oci::WorkRequest& request : *list) state.listed.insert(request.id);
   // OCI lists those of the past too, a thousand perhaps.
   std::erase_if(*list, [](const oci::WorkRequest& request) { return request.finished(); });
   input.work_requests = drain::WorkRequests{*std::move(list), at, true};
@@ -141,6 +175,15 @@ void Answerer::AskHealth(const drain::BackendKey& key, drain::Input& input) {
   const absl::StatusOr<oci::BackendHealth> health =
       edges_.oci.GetBackendHealth(input.load_balancer, key.set, key.backend);
   drain::HealthAnswer& answer = input.health[key];
+  answer.answered = health.ok();
+  if (health.ok()) answer.health = *health;
+}
+
+void Answerer::AskSetHealth(const oci::BackendSetName& set, drain::Input& input) {
+  edges_.budget.Spend();
+  const absl::StatusOr<oci::BackendSetHealth> health =
+      edges_.oci.GetBackendSetHealth(input.load_balancer, set);
+  drain::SetHealthAnswer& answer = input.set_health[set];
   answer.answered = health.ok();
   if (health.ok()) answer.health = *health;
 }

@@ -30,7 +30,8 @@ class Answerer {
   // Answers every question, if need be with "no answer", in `input`, and
   // remembers in `state` what outlives the pass. Work requests are listed before
   // the load balancer is read: what was accepted before the list and is not
-  // unfinished in it, is in the read. The status is the first error of OCI, for
+  // unfinished in it, is in the read; what came between the two is listed, too. The
+  // status is the first error of OCI, for
   // the caller to back off.
   absl::Status Answer(const drain::Questions& questions, const TopologyView& view, LbState& state,
                       drain::Input& input);
@@ -40,9 +41,11 @@ class Answerer {
   absl::Status AskOwnWorkRequest(LbState& state, drain::Input& input);
   absl::Status AskWorkRequests(LbState& state, drain::Input& input);
   absl::Status AskLoadBalancer(LbState& state, drain::Input& input);
+  absl::Status AskForLatest(LbState& state, drain::Input& input);
   void AskPod(const kube::ObjectKey& pod, LbState& state, drain::Input& input);
   void AskMembership(const kube::ObjectKey& service, const TopologyView& view, drain::Input& input);
   void AskHealth(const drain::BackendKey& key, drain::Input& input);
+  void AskSetHealth(const oci::BackendSetName& set, drain::Input& input);
 
   Edges edges_;
 };

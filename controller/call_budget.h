@@ -6,6 +6,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "base/token_bucket.h"
+#include "health/this_loop.h"
 
 namespace controller {
 
@@ -23,7 +24,9 @@ class CallBudget {
       absl::MutexLock lock(&mutex_);
       wait = bucket_.Reserve(clock_.Now());
     }
-    if (wait > absl::ZeroDuration()) clock_.SleepFor(wait);
+    if (wait <= absl::ZeroDuration()) return;
+    const health::DeclaredWait declared(clock_.Monotonic() + wait);
+    clock_.SleepFor(wait);
   }
 
  private:

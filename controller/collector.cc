@@ -5,12 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "annotations/annotations.h"
+#include "annotations/table.h"
 #include "controller/mapping.h"
 #include "controller/routing.h"
 
@@ -19,6 +19,10 @@ namespace {
 
 kube::ObjectReference ServiceReference(const kube::ObjectKey& key, const std::string& uid) {
   return {"v1", "Service", key, uid};
+}
+
+bool Contains(const std::vector<std::string>& names, absl::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 using Slices = std::vector<const kube::EndpointSlice*>;
@@ -44,6 +48,8 @@ drain::PodLookup LookupFrom(const kube::PodDetails& details) {
   lookup.pod_ips = details.pod_ips;
   lookup.phase = details.phase;
   lookup.disruption_target = details.disruption_target;
+  lookup.gated = Contains(details.readiness_gates, annotations::kReadyCondition);
+  lookup.gate_true = Contains(details.true_conditions, annotations::kReadyCondition);
   lookup.deletion_timestamp = details.deletion_timestamp;
   lookup.deletion_grace = details.deletion_grace;
   return lookup;
@@ -67,10 +73,15 @@ class Collector::SetCollector {
     set.opted_in = parsed.values.backend_draining;
     set.serving = parsed.values.serving;
     set.shutdown = parsed.values.shutdown;
+    set.sticky_cutoff = parsed.values.sticky_cutoff;
     set.publishes_terminating = service->publish_not_ready_addresses;
     const auto all = store_.SlicesOf(port.service);
     const Slices slices = OneFamily(all);
     set.target_port = ResolveTargetPort(port, slices);
+    seen_.clear();
+    size_t endpoints = 0;
+    for (const kube::EndpointSlice* slice : slices) endpoints += slice->endpoints.size();
+    set.endpoints.reserve(endpoints);
     for (const kube::EndpointSlice* slice : slices) AddSlice(port, *slice, set);
     return set;
   }
@@ -101,8 +112,8 @@ class Collector::SetCollector {
 
   // An endpoint that moves between slices is in both for a moment.
   bool Fold(const drain::Endpoint& endpoint, drain::SetInput& set) {
-    const auto key = std::make_tuple(set.name, endpoint.backend, endpoint.uid, set.service.key);
-    const auto [it, inserted] = seen_.try_emplace(key, set.endpoints.size());
+    const auto [it, inserted] =
+        seen_.try_emplace({endpoint.backend, endpoint.uid}, set.endpoints.size());
     if (inserted) {
       set.endpoints.push_back(endpoint);
       return true;
@@ -127,35 +138,44 @@ class Collector::SetCollector {
     }
   }
 
+  // In drain::Input::workloads; -1: none that is known.
   int WorkloadOf(const kube::PodMetadata& pod) {
     if (!pod.controller.has_value()) return -1;
-    kube::OwnerReference owner = *pod.controller;
-    if (owner.kind == "ReplicaSet") {
-      const auto replica_set = store_.FindReplicaSet({pod.key.ns, owner.name});
+    const auto [known, is_new] = workloads_.try_emplace(pod.controller->uid, -1);
+    if (is_new) known->second = FindWorkload(pod.key.ns, *pod.controller);
+    return known->second;
+  }
+
+  int FindWorkload(const std::string& ns, const kube::OwnerReference& controller) {
+    if (controller.kind == "ReplicaSet") {
+      const auto replica_set = store_.FindReplicaSet({ns, controller.name});
       if (!replica_set.has_value() || !replica_set->controller.has_value()) return -1;
-      owner = *replica_set->controller;
+      const kube::OwnerReference& owner = *replica_set->controller;
+      // Of all its ReplicaSets one.
+      const auto [known, is_new] = workloads_.try_emplace(owner.uid, -1);
+      if (is_new) known->second = AddWorkload(ns, owner);
+      return known->second;
     }
-    const auto known = workloads_.find(owner.uid);
-    if (known != workloads_.end()) return known->second;
-    int index = -1;
-    const auto workload = store_.FindWorkload(owner.kind, {pod.key.ns, owner.name});
-    if (workload.has_value() && workload->uid == owner.uid) {
-      index = static_cast<int>(input_.workloads.size());
-      input_.workloads.push_back(
-          {{"apps/v1", workload->kind, workload->key, workload->uid},
-           workload->replicas,
-           workload->recreate ? workload->replicas : workload->max_unavailable,
-           workload->deleting});
-    }
-    workloads_[owner.uid] = index;
-    return index;
+    return AddWorkload(ns, controller);
+  }
+
+  int AddWorkload(const std::string& ns, const kube::OwnerReference& owner) {
+    const auto workload = store_.FindWorkload(owner.kind, {ns, owner.name});
+    if (!workload.has_value() || workload->uid != owner.uid) return -1;
+    input_.workloads.push_back({{"apps/v1", workload->kind, workload->key, workload->uid},
+                                workload->replicas,
+                                workload->recreate ? workload->replicas : workload->max_unavailable,
+                                workload->deleting,
+                                Contains(workload->readiness_gates, annotations::kReadyCondition)});
+    return static_cast<int>(input_.workloads.size()) - 1;
   }
 
   const kube::ClusterStore& store_;
   const LbState& state_;
   drain::Input& input_;
-  std::map<std::tuple<oci::BackendSetName, oci::BackendName, std::string, kube::ObjectKey>, size_t>
-      seen_;
+  // Endpoints of the set that is being collected, by address and UID.
+  std::map<std::pair<oci::BackendName, std::string>, size_t> seen_;
+  // By the UID of a workload or ReplicaSet.
   std::map<std::string, int> workloads_;
 };
 

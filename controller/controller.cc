@@ -6,13 +6,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/routing.h"
+#include "controller/supervised_api.h"
 #include "glog/logging.h"
+#include "health/this_loop.h"
 
 namespace controller {
 namespace {
 
 // How often watches are looked after and events sent.
 constexpr absl::Duration kHousekeeping = absl::Seconds(1);
+
+// How long a Pod condition may wait to be written.
+constexpr absl::Duration kConditionPause = absl::Milliseconds(100);
+
+// How long a worker without work waits before it ticks.
+constexpr absl::Duration kIdleTick = absl::Seconds(2);
+
+// A health check that a wedge ends after so long, where nobody else says so.
+constexpr absl::Duration kWedgeAfter = absl::Seconds(10);
 
 // One watch of Pods over all namespaces goes by this name.
 constexpr char kAllNamespaces[] = "";
@@ -28,18 +39,41 @@ bool Needs(const MappedLoadBalancer& load_balancer, const Watcher::Target& targe
 }  // namespace
 
 Controller::Controller(kube::KubeApi& kube, oci::LoadBalancerApi& oci, const Settings& settings,
-                       uint64_t seed)
+                       uint64_t seed, const ControllerOptions& options)
     : settings_(settings),
       clock_(base::RealClock()),
-      kube_(kube),
-      oci_(oci),
+      own_vitals_(options.vitals == nullptr ? std::make_unique<health::Vitals>(kWedgeAfter)
+                                            : nullptr),
+      vitals_(options.vitals == nullptr ? *own_vitals_ : *options.vitals),
+      metrics_(options.metrics == nullptr ? health::NoMetrics() : *options.metrics),
+      supervised_kube_(Supervise(kube, {clock_, fence_, metrics_})),
+      supervised_oci_(Supervise(oci, {clock_, fence_, metrics_})),
+      kube_(*supervised_kube_),
+      oci_(*supervised_oci_),
       store_(clock_),
       recorder_(base::Random(seed + 1)),
       topology_(store_, settings),
-      reporter_(recorder_, clock_),
+      reporter_(recorder_, clock_, metrics_),
+      gate_check_(store_, reporter_),
       budget_(clock_, settings.oci_qps, settings.oci_burst),
-      reconciler_({store_, topology_, reporter_}, {kube, oci, clock_, budget_}, settings, seed + 2),
+      board_(BoardFor(store_, topology_,
+                      [this](const oci::Ocid& key) { queue_.Add(key, clock_.Now()); })),
+      conditions_(board_, BoardFor(store_, topology_, nullptr).load_balancers_of,
+                  settings.pod_conditions),
+      reconciler_({store_, topology_, reporter_, board_, conditions_, &status_},
+                  {kube_, oci_, clock_, budget_}, settings, seed + 2),
       random_(seed + 3) {
+  vitals_.SetPart("caches", false, "nothing is listed yet");
+  if (options.lease_api == nullptr) {
+    fence_.OpenUntil(absl::InfiniteDuration());
+  } else {
+    supervised_leases_ = Supervise(*options.lease_api, {clock_, fence_, metrics_});
+    elector_ = std::make_unique<Elector>(
+        Elector::Parts{*supervised_leases_, clock_, fence_, vitals_}, options.election,
+        Elector::Callbacks{[this] { BeginTerm(); }, [this] { EndTerm(); },
+                           [this] { return queue_.AtRest(); }},
+        seed + 4);
+  }
   store_.SetListener([this](const kube::StoreChange& change) { OnChange(change); });
   store_.SetBadObjectListener([this](kube::Resource resource, const kube::ObjectKey& key,
                                      const absl::Status& why) { OnBadObject(resource, key, why); });
@@ -58,8 +92,8 @@ void Controller::StartWatch(const Watcher::Target& target) {
     };
   }
   auto watcher = std::make_unique<Watcher>(
-      kube_, clock_, target, store_.MakeSink(target.resource, target.ns, std::move(filter)),
-      NextSeed());
+      Watcher::Parts{kube_, clock_, vitals_}, target,
+      store_.MakeSink(target.resource, target.ns, std::move(filter)), NextSeed());
   if (target.resource == kube::Resource::kPods) {
     pod_watches_[target.ns] = std::move(watcher);
   } else {
@@ -67,15 +101,34 @@ void Controller::StartWatch(const Watcher::Target& target) {
   }
 }
 
-void Controller::Start(Mode mode) {
+void Controller::Start(Mode mode, absl::string_view barrier_address) {
   {
     absl::MutexLock lock(&watch_mutex_);
     for (const kube::Resource resource : kClusterWide) StartWatch({resource, ""});
   }
-  threads_.emplace_back([this] { MapLoop(); });
+  SpawnLoop("mapping", [this] { MapLoop(); });
   if (mode == Mode::kWatch) return;
-  threads_.emplace_back([this] { EventLoop(); });
-  for (int i = 0; i < settings_.workers; ++i) threads_.emplace_back([this] { WorkLoop(); });
+  works_ = true;
+  SpawnLoop("events", [this] { EventLoop(); });
+  SpawnLoop("pod conditions", [this] { ConditionLoop(); });
+  if (elector_ != nullptr) queue_.Pause(true);
+  for (int i = 0; i < settings_.workers; ++i) {
+    SpawnLoop(absl::StrCat("worker-", i), [this] { WorkLoop(); });
+  }
+  if (elector_ != nullptr) elector_->Start(barrier_address);
+}
+
+std::string Controller::LeaderAddress() const {
+  if (elector_ == nullptr || leads()) return "";
+  const std::string holder = elector_->holder();
+  return holder == elector_->identity() ? "" : std::string(AddressIn(holder));
+}
+
+void Controller::SpawnLoop(const std::string& name, std::function<void()> run) {
+  threads_.emplace_back([this, name, run = std::move(run)] {
+    const health::ThisLoop loop(vitals_, name);
+    run();
+  });
 }
 
 void Controller::Stop() {
@@ -96,6 +149,75 @@ void Controller::Stop() {
   JoinAll();
   joined.Notify();
   watchdog.join();
+  // Only now is nothing of ours under way: whoever takes the lease writes alone.
+  fence_.CloseForever();
+  if (elector_ == nullptr) return;
+  elector_->Resign();
+  if (!elector_->AwaitResigned(kReleasePatience)) {
+    LOG(WARNING) << "the lease could not be released; it runs out by itself";
+  }
+}
+
+void Controller::Abandon() {
+  fence_.CloseForever();
+  if (elector_ != nullptr) elector_->Resign();
+}
+
+// Others have led since this process did, or it is new: nothing that it planned then
+// holds, and what it told then is told again.
+void Controller::BeginTerm() {
+  ForgetTerm();
+  reconciler_.BeginTerm();
+  {
+    absl::MutexLock lock(&map_mutex_);
+    tell_anew_ = map_due_ = true;
+  }
+  for (const oci::Ocid& load_balancer : LoadBalancers()) queue_.Add(load_balancer, clock_.Now());
+  queue_.Pause(false);
+}
+
+void Controller::EndTerm() {
+  queue_.Pause(true);
+  ForgetTerm();
+}
+
+// A report of the last term would let a Pod go that another replica knows better. A
+// pass that is in flight when a term ends still reports: so it is done before the
+// next one, too.
+void Controller::ForgetTerm() {
+  conditions_.ForgetWanted();
+  for (const oci::Ocid& load_balancer : LoadBalancers()) {
+    board_.Forget(load_balancer);
+    status_.Forget(load_balancer);
+    metrics_.SetSlotsOf(load_balancer.value(), {});
+  }
+}
+
+health::Status Controller::Status() const {
+  health::Status status = status_.Show(clock_.Now());
+  status.dry_run = settings_.dry_run;
+  status.leads = leads();
+  status.queue = queue_.waiting();
+  if (elector_ == nullptr) return status;
+  status.elects = true;
+  status.identity = health::ShownText(elector_->identity());
+  status.leader = health::ShownText(elector_->holder());
+  status.terms = elector_->terms();
+  return status;
+}
+
+absl::StatusOr<PodExplanation> Controller::ExplainPod(const kube::ObjectKey& pod) const {
+  return status_.Explain(pod, clock_.Now());
+}
+
+std::vector<oci::Ocid> Controller::LoadBalancers() {
+  std::vector<oci::Ocid> known;
+  const std::shared_ptr<const TopologyView> view = topology_.Last();
+  if (view == nullptr) return known;
+  for (const auto& [load_balancer, mapped] : view->mapping.load_balancers) {
+    known.push_back(load_balancer);
+  }
+  return known;
 }
 
 void Controller::JoinAll() {
@@ -105,6 +227,8 @@ void Controller::JoinAll() {
     for (const auto& [ns, watcher] : pod_watches_) watcher->Cancel();
   }
   for (std::thread& thread : threads_) thread.join();
+  // What the last passes had to tell, too.
+  if (works_ && leads()) recorder_.Flush(kube_, clock_.Now());
   absl::MutexLock lock(&watch_mutex_);
   cluster_watches_.clear();
   pod_watches_.clear();
@@ -131,28 +255,68 @@ void Controller::MapLoop() {
   std::shared_ptr<const TopologyView> before;
   std::shared_ptr<const TopologyView> told;
   while (!stopping_.HasBeenNotified()) {
+    health::Tick();
     {
       absl::MutexLock lock(&map_mutex_);
       map_mutex_.AwaitWithTimeout(absl::Condition(&map_due_), kHousekeeping);
       map_due_ = false;
+      if (std::exchange(tell_anew_, false)) {
+        told = nullptr;
+        forbidden_told_.clear();
+      }
     }
     const bool whole = MappingIsWhole();
     const std::shared_ptr<const TopologyView> view = topology_.View();
     if (view != before) FollowTopology(*view, before.get());
+    if (view != before) status_.SetTopology(view);
     before = view;
+    TellState();
+    // What nobody may send is not told, so that it is told when this process leads.
+    if (!leads()) continue;
     if (whole && view != told) {
       TellTopology(*view, told.get(), reporter_);
       told = view;
     }
+    if (whole && settings_.pod_conditions.gate) gate_check_.Run(*view);
     TellForbidden();
   }
+}
+
+// Ready means: every watch that there is has listed once.
+void Controller::TellState() {
+  const absl::Time now = clock_.Now();
+  std::string missing;
+  std::vector<health::Metrics::CacheAge> ages;
+  {
+    absl::MutexLock lock(&watch_mutex_);
+    const auto look = [&](const Watcher& watcher) {
+      const Watcher::State state = watcher.state();
+      const std::string name = watcher.target().ToString();
+      if (state.synced) return ages.push_back({name, now - state.last_heard});
+      if (!missing.empty()) return;
+      missing = absl::StrCat(name, " not listed yet", state.last_error.ok() ? "" : ": ",
+                             state.last_error.message());
+    };
+    for (const auto& watcher : cluster_watches_) look(*watcher);
+    for (const auto& [ns, watcher] : pod_watches_) look(*watcher);
+  }
+  vitals_.SetPart("caches", missing.empty(), missing);
+  metrics_.SetCacheAges(ages);
+  metrics_.SetQueueDepth(queue_.waiting());
+  metrics_.SetLeader(leads());
 }
 
 void Controller::FollowTopology(const TopologyView& view, const TopologyView* before) {
   FollowNamespaces(view);
   if (before != nullptr) {
     for (const auto& [load_balancer, mapped] : before->mapping.load_balancers) {
-      if (view.mapping.load_balancers.count(load_balancer) == 0) queue_.Forget(load_balancer);
+      if (view.mapping.load_balancers.count(load_balancer) == 0) {
+        queue_.Forget(load_balancer);
+        board_.Forget(load_balancer);
+        status_.Forget(load_balancer);
+        conditions_.Forget(load_balancer);
+        metrics_.SetSlotsOf(load_balancer.value(), {});
+      }
     }
   }
   for (const auto& [load_balancer, mapped] : view.mapping.load_balancers) {
@@ -185,6 +349,7 @@ void Controller::FollowNamespaces(const TopologyView& view) {
     }
   }
   for (const auto& watcher : ended) {
+    const health::DeclaredWait joining(clock_.Monotonic() + kListBound);
     watcher->Stop();
     store_.Forget(kube::Resource::kPods, watcher->target().ns);
   }
@@ -227,17 +392,31 @@ void Controller::TellForbidden() {
 }
 
 void Controller::WorkLoop() {
-  while (const std::optional<oci::Ocid> load_balancer = queue_.Take()) {
+  while (!queue_.closed()) {
+    health::Tick();
+    const std::optional<oci::Ocid> load_balancer = queue_.Take(kIdleTick);
+    health::Tick();
+    if (!load_balancer.has_value()) continue;
     queue_.Done(*load_balancer, reconciler_.Pass(*load_balancer));
+    // The term has ended meanwhile: what the pass saw is another's affair.
+    if (elector_ != nullptr && !leads()) status_.Forget(*load_balancer);
   }
 }
 
 void Controller::EventLoop() {
   while (!stopping_.WaitForNotificationWithTimeout(kHousekeeping)) {
+    health::Tick();
     const absl::Time now = clock_.Now();
-    if (recorder_.NextFlush() <= now) recorder_.Flush(kube_, now);
+    if (leads() && recorder_.NextFlush() <= now) recorder_.Flush(kube_, now);
   }
-  recorder_.Flush(kube_, clock_.Now());
+}
+
+void Controller::ConditionLoop() {
+  while (!stopping_.WaitForNotificationWithTimeout(kConditionPause)) {
+    health::Tick();
+    while (leads() && !stopping_.HasBeenNotified() && conditions_.WriteOne(kube_, clock_.Now())) {
+    }
+  }
 }
 
 absl::Status Controller::WaitForSync(absl::Duration patience) {

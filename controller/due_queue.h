@@ -34,6 +34,7 @@ class DueQueue {
   absl::Time NextDue() const;
 
   size_t waiting() const { return due_.size(); }
+  size_t taken() const { return taken_.size(); }
 
  private:
   void Set(const oci::Ocid& key, absl::Time at);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "drain/explain.h"
+#include "oci/http_status.h"
 
 namespace controller {
 namespace {
@@ -21,6 +22,14 @@ void ForgetUnwritten(const drain::Input& input, const drain::Plan& plan, LbState
       state.ledger[flip.key] = before->second;
     }
   }
+}
+
+// Nothing came back, or what comes from a gateway as easily as from the API: the
+// write may have been accepted.
+bool MayBeAccepted(const absl::Status& status) {
+  const int answer = oci::HttpStatusOf(status);
+  const bool on_its_way = absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status);
+  return answer >= 500 || (answer == 0 && on_its_way);
 }
 
 }  // namespace
@@ -50,6 +59,7 @@ Executor::Outcome Executor::Run(const drain::Input& input, const drain::Plan& pl
   const absl::Time now = edges_.clock.Now();
   if (!accepted.ok()) {
     outcome.status = accepted.status();
+    if (MayBeAccepted(outcome.status)) state.memory = drain::Lost(plan, now);
     return outcome;
   }
   outcome.accepted = true;

@@ -108,6 +108,7 @@ void AnswerNothing(const drain::Questions& questions, drain::Input& input) {
   input.work_requests_failed = input.work_requests_failed || questions.work_requests;
   input.read_failed = input.read_failed || questions.read;
   for (const drain::BackendKey& key : questions.health) input.health[key].answered = false;
+  for (const auto& name : questions.set_health) input.set_health[name].answered = false;
   for (drain::SetInput& set : input.sets) {
     if (questions.memberships.count(set.service.key) != 0) set.membership.emplace();
     for (drain::Endpoint& endpoint : set.endpoints) {

@@ -17,11 +17,9 @@ class EntryWriter {
   void Text(absl::string_view name, absl::string_view value) {
     if (!value.empty()) Member(name, base::QuoteJson(value));
   }
-  // Nothing for a time that is infinite: then it is not known, or never.
-  void Time(absl::string_view name, absl::Time time) {
-    if (time != absl::InfiniteFuture() && time != absl::InfinitePast()) {
-      Member(name, base::QuoteJson(base::FormatTime(time)));
-    }
+  // Nothing for what the reader takes a time to be that is missing.
+  void Time(absl::string_view name, absl::Time missing, absl::Time time) {
+    if (time != missing) Member(name, base::QuoteJson(base::FormatTime(time)));
   }
   void Flag(absl::string_view name, bool value) {
     if (value) Member(name, "true");
@@ -42,9 +40,9 @@ std::string EncodeEntry(const drain::BackendKey& key, const drain::LedgerEntry& 
   writer.Text("backend", key.backend.value());
   writer.Text("pod", entry.pod);
   writer.Text("podUid", entry.pod_uid);
-  writer.Time("since", entry.since);
-  writer.Time("deadline", entry.deadline);
-  writer.Time("deletedAt", entry.deleted_at);
+  writer.Time("since", absl::InfinitePast(), entry.since);
+  writer.Time("deadline", absl::InfiniteFuture(), entry.deadline);
+  writer.Time("deletedAt", absl::InfinitePast(), entry.deleted_at);
   writer.Flag("offline", entry.offline);
   writer.Flag("confirmed", entry.confirmed);
   writer.Flag("byOperator", entry.by_operator);
@@ -97,6 +95,9 @@ absl::Status DecodeEntry(const rapidjson::Value& value, drain::Ledger& ledger) {
   reader.Flag("confirmed", entry.confirmed);
   reader.Flag("byOperator", entry.by_operator);
   if (!reader.status().ok()) return reader.status();
+  if (set.empty() || backend.empty()) {
+    return absl::InvalidArgumentError("a set or backend without a name");
+  }
   const drain::BackendKey key{oci::BackendSetName(set), oci::BackendName(backend)};
   if (!ledger.emplace(key, std::move(entry)).second) {
     return absl::InvalidArgumentError("entered twice");

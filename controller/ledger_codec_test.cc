@@ -41,6 +41,19 @@ TEST(LedgerCodec, GivesBackWhatItWasGiven) {
   }
 }
 
+TEST(LedgerCodec, GivesBackTimesWithoutAnEnd) {
+  for (const absl::Time time : {absl::InfinitePast(), absl::InfiniteFuture()}) {
+    drain::LedgerEntry entry;
+    entry.since = entry.deadline = entry.deleted_at = time;
+    const drain::Ledger ledger{{{oci::BackendSetName("b"), oci::BackendName("a:1")}, entry}};
+    const auto text = EncodeLedger(ledger);
+    ASSERT_TRUE(text.ok()) << text.status();
+    const auto read = DecodeLedger(*text);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, ledger);
+  }
+}
+
 TEST(LedgerCodec, WritesItsFormat) {
   EXPECT_EQ(*EncodeLedger({}), R"({"version":1,"entries":[]})");
   drain::LedgerEntry entry;
@@ -85,6 +98,10 @@ TEST(LedgerCodec, RefusesWithTheEntryAndTheMember) {
        "ledger: entry 1 (b a:2): deadline: not an RFC 3339 time"},
       {R"({"version":1,"entries":[{"set":"b","backend":"a:1"},{"set":"b","backend":"a:1"}]})",
        "ledger: entry 1 (b a:1): entered twice"},
+      {R"({"version":1,"entries":[{"set":"b","backend":""}]})",
+       "ledger: entry 0: a set or backend without a name"},
+      {R"({"version":1,"entries":[{"set":"","backend":"a:1"}]})",
+       "ledger: entry 0 ( a:1): a set or backend without a name"},
       {std::string(kMaxLedgerBytes + 1, ' '), "at most 921600"},
   };
   for (const auto& c : kCases) {

@@ -95,7 +95,13 @@ absl::Status LedgerStore::Put(const oci::Ocid& load_balancer, const drain::Ledge
   if (!text.ok()) return text.status();
   config_map.data[kLedgerKey] = *std::move(text);
   const absl::StatusOr<kube::ConfigMap> stored = api_.PutConfigMap(config_map);
-  if (!stored.ok()) return stored.status();
+  if (!stored.ok()) {
+    // It may have been stored all the same.
+    state.ledger_put_lost =
+        absl::IsDeadlineExceeded(stored.status()) || absl::IsUnavailable(stored.status());
+    return stored.status();
+  }
+  state.ledger_put_lost = false;
   state.ledger_version = stored->resource_version;
   state.stored_ledger = ledger;
   return absl::OkStatus();
@@ -103,7 +109,7 @@ absl::Status LedgerStore::Put(const oci::Ocid& load_balancer, const drain::Ledge
 
 absl::Status LedgerStore::Save(const oci::Ocid& load_balancer, const drain::Ledger& ledger,
                                LbState& state, absl::Time now) {
-  if (state.ledger_loaded && ledger == state.stored_ledger) {
+  if (state.ledger_loaded && !state.ledger_put_lost && ledger == state.stored_ledger) {
     state.ledger_failing_since = absl::InfiniteFuture();
     return absl::OkStatus();
   }

@@ -49,7 +49,8 @@ void LogAccepted(const drain::Write& write, const drain::Memory& memory) {
 
 void LogRefused(const drain::Write& write, const absl::Status& status, absl::Duration wait) {
   LOG(WARNING) << "write refused: set=" << write.set << " reason=" << drain::Name(write.reason)
-               << " next_in=" << wait << " status=" << status;
+               << " next_in=" << wait
+               << " status=" << status.ToString(absl::StatusToStringMode::kWithNoExtraData);
 }
 
 std::string DescribeRefusal(const drain::Write& write, const oci::Ocid& load_balancer,

@@ -1,89 +1,65 @@
 #include "controller/plan_json.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "base/json.h"
+#include "base/json_object.h"
 #include "drain/explain.h"
 
 namespace controller {
 namespace {
 
-class Object {
- public:
-  Object& Raw(absl::string_view name, absl::string_view json) {
-    absl::StrAppend(&text_, text_.empty() ? "" : ",", base::QuoteJson(name), ":", json);
-    return *this;
-  }
-  Object& Text(absl::string_view name, absl::string_view value) {
-    return Raw(name, base::QuoteJson(value));
-  }
-  Object& Flag(absl::string_view name, bool value) { return Raw(name, value ? "true" : "false"); }
-  Object& Time(absl::string_view name, absl::Time time) {
-    if (time == absl::InfiniteFuture() || time == absl::InfinitePast()) return Raw(name, "null");
-    return Text(name, base::FormatTime(time));
-  }
-  std::string Json() const { return absl::StrCat("{", text_, "}"); }
-
- private:
-  std::string text_;
-};
-
-template <typename Elements, typename ToJson>
-std::string Array(const Elements& elements, const ToJson& to_json) {
-  return absl::StrCat(
-      "[",
-      absl::StrJoin(elements, ",",
-                    [&](std::string* out, const auto& element) { out->append(to_json(element)); }),
-      "]");
-}
+using base::JsonArray;
+using base::JsonObject;
 
 std::string QuestionsJson(const drain::Questions& questions) {
   if (questions.empty()) return "null";
   const auto key = [](const kube::ObjectKey& k) { return base::QuoteJson(k.ToString()); };
-  return Object()
+  return JsonObject()
       .Flag("load_balancer", questions.read)
       .Flag("work_requests", questions.work_requests)
       .Flag("own_work_request", questions.own_work_request)
-      .Raw("pods", Array(questions.pods, key))
-      .Raw("endpoints", Array(questions.memberships, key))
-      .Raw("health", Array(questions.health,
-                           [](const drain::BackendKey& k) {
-                             return Object()
-                                 .Text("set", k.set.value())
-                                 .Text("backend", k.backend.value())
-                                 .Json();
-                           }))
+      .Raw("pods", JsonArray(questions.pods, key))
+      .Raw("endpoints", JsonArray(questions.memberships, key))
+      .Raw("health", JsonArray(questions.health,
+                               [](const drain::BackendKey& k) {
+                                 return JsonObject()
+                                     .Text("set", k.set.value())
+                                     .Text("backend", k.backend.value())
+                                     .Json();
+                               }))
+      .Raw("set_health",
+           JsonArray(questions.set_health,
+                     [](const oci::BackendSetName& name) { return base::QuoteJson(name.value()); }))
       .Json();
 }
 
 std::string WriteJson(const drain::Write& write) {
   const auto name = [](const auto& value) { return base::QuoteJson(value.value()); };
   const auto flip = [](const auto& item) {
-    return Object()
+    return JsonObject()
         .Text("backend", item.first.value())
         .Flag("drain", item.second.drain)
         .Flag("offline", item.second.offline)
         .Json();
   };
   const auto addition = [](const oci::Backend& backend) {
-    return Object().Text("backend", backend.name.value()).Flag("drain", backend.drain).Json();
+    return JsonObject().Text("backend", backend.name.value()).Flag("drain", backend.drain).Json();
   };
-  return Object()
+  return JsonObject()
       .Text("set", write.set.value())
       .Text("call", write.whole_set ? "UpdateBackendSet" : "UpdateBackend")
       .Text("reason", drain::Name(write.reason))
       .Text("if_match", write.etag.value())
-      .Raw("flips", Array(write.change.flips, flip))
-      .Raw("additions", Array(write.change.additions, addition))
-      .Raw("removals", Array(write.change.removals, name))
-      .Raw("behind", Array(write.behind, name))
+      .Raw("flips", JsonArray(write.change.flips, flip))
+      .Raw("additions", JsonArray(write.change.additions, addition))
+      .Raw("removals", JsonArray(write.change.removals, name))
+      .Raw("behind", JsonArray(write.behind, name))
       .Json();
 }
 
 std::string FlipJson(const drain::Flip& flip) {
-  return Object()
+  return JsonObject()
       .Text("set", flip.key.set.value())
       .Text("backend", flip.key.backend.value())
       .Flag("drain", flip.drain)
@@ -94,7 +70,7 @@ std::string FlipJson(const drain::Flip& flip) {
 }
 
 std::string DecisionJson(const drain::Decision& decision) {
-  return Object()
+  return JsonObject()
       .Text("set", decision.key.set.value())
       .Text("backend", decision.key.backend.value())
       .Text("pod", decision.pod.ToString())
@@ -109,8 +85,30 @@ std::string DecisionJson(const drain::Decision& decision) {
       .Json();
 }
 
+std::string AcknowledgementJson(const drain::Acknowledgement& acknowledgement) {
+  return JsonObject()
+      .Text("set", acknowledgement.key.set.value())
+      .Text("backend", acknowledgement.key.backend.value())
+      .Text("pod", acknowledgement.pod.ToString())
+      .Text("pod_uid", acknowledgement.pod_uid)
+      .Text("progress", drain::Name(acknowledgement.progress))
+      .Time("deadline", acknowledgement.deadline)
+      .Time("release_at", acknowledgement.release_at)
+      .Json();
+}
+
+std::string GateJson(const drain::GateDecision& gate) {
+  return JsonObject()
+      .Text("set", gate.key.set.value())
+      .Text("backend", gate.key.backend.value())
+      .Text("pod", gate.pod.ToString())
+      .Text("pod_uid", gate.pod_uid)
+      .Text("progress", drain::ReasonOf(gate.progress))
+      .Json();
+}
+
 std::string NoticeJson(const drain::Notice& notice, const oci::Ocid& load_balancer) {
-  return Object()
+  return JsonObject()
       .Text("reason", drain::ReasonOf(notice.kind))
       .Text("type", drain::IsWarning(notice.kind) ? "Warning" : "Normal")
       .Text("regarding",
@@ -126,17 +124,19 @@ std::string NoticeJson(const drain::Notice& notice, const oci::Ocid& load_balanc
 std::string PlanToJson(const drain::Input& input, const drain::Plan& plan) {
   const std::vector<drain::Flip> flips =
       plan.write.has_value() ? plan.write->flips : std::vector<drain::Flip>();
-  return Object()
+  return JsonObject()
       .Text("load_balancer", input.load_balancer.value())
       .Time("now", input.now)
       .Raw("questions", QuestionsJson(plan.questions))
       .Raw("write", plan.write.has_value() ? WriteJson(*plan.write) : "null")
-      .Raw("flips", Array(flips, FlipJson))
-      .Raw("decisions", Array(plan.decisions, DecisionJson))
-      .Raw("notices", Array(plan.notices,
-                            [&](const drain::Notice& notice) {
-                              return NoticeJson(notice, input.load_balancer);
-                            }))
+      .Raw("flips", JsonArray(flips, FlipJson))
+      .Raw("decisions", JsonArray(plan.decisions, DecisionJson))
+      .Raw("acknowledgements", JsonArray(plan.acknowledgements, AcknowledgementJson))
+      .Raw("gates", JsonArray(plan.gates, GateJson))
+      .Raw("notices", JsonArray(plan.notices,
+                                [&](const drain::Notice& notice) {
+                                  return NoticeJson(notice, input.load_balancer);
+                                }))
       .Time("next_look", plan.questions.empty() ? plan.next_look : input.now)
       .Json();
 }

@@ -47,8 +47,18 @@ TEST(PlanToJson, SaysWhatItAsks) {
   EXPECT_TRUE(plan["write"].IsNull());
   EXPECT_EQ(base::WriteJson(plan["questions"]),
             R"({"load_balancer":false,"work_requests":false,"own_work_request":false,)"
-            R"("pods":["shop/web-a"],"endpoints":[],"health":[]})");
+            R"("pods":["shop/web-a"],"endpoints":[],"health":[],"set_health":[]})");
   EXPECT_EQ(plan["next_look"], plan["now"]);
+}
+
+TEST(PlanToJson, SaysWhatEndingAndNewPodsAreTold) {
+  EXPECT_EQ(base::WriteJson(JsonOf("acknowledge_drained")["acknowledgements"]),
+            R"([{"set":"bs_web","backend":"10.0.0.1:8080","pod":"shop/web-a","pod_uid":"ua",)"
+            R"("progress":"drained","deadline":"2026-01-01T00:03:30Z",)"
+            R"("release_at":"2026-01-01T00:02:30Z"}])");
+  EXPECT_EQ(base::WriteJson(JsonOf("gate_ready")["gates"]),
+            R"([{"set":"bs_web","backend":"10.0.0.2:8080","pod":"shop/web-n","pod_uid":"un",)"
+            R"("progress":"Registered"}])");
 }
 
 TEST(PlanToJson, SaysWhatIsToldAndWhy) {

@@ -183,7 +183,8 @@ class WorldMaker {
         if (!Chance(4)) memory.registered_at[key] = now_ - absl::Seconds(random_.Between(0, 60));
         if (backend.drain && Chance(2)) memory.last_drained.insert(key);
         if (Chance(4))
-          memory.known[key] = drain::KnownBackend{.pod_uid = "u1", .seen_deleted = Chance(2)};
+          memory.known[key] =
+              drain::KnownBackend{.pod_uid = "u1", .pod = "", .seen_deleted = Chance(2)};
       }
     }
     if (Chance(5)) {

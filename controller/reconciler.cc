@@ -22,6 +22,8 @@ constexpr int kMaxRounds = 12;
 
 constexpr absl::Duration kSyncPoll = absl::Milliseconds(500);
 constexpr absl::Duration kFlagsOnly = absl::Minutes(10);
+// Failures that pass by themselves are not worth an Event until they have lasted so long.
+constexpr absl::Duration kReadPatience = absl::Seconds(30);
 constexpr base::BackoffPolicy kConflict{absl::Milliseconds(100), absl::Seconds(2)};
 constexpr base::BackoffPolicy kBusy{absl::Milliseconds(500), absl::Seconds(5)};
 constexpr base::BackoffPolicy kTrouble{absl::Milliseconds(200), absl::Seconds(10)};
@@ -62,6 +64,7 @@ Reconciler::Reconciler(const Parts& parts, const Edges& edges, const Settings& s
       collector_(parts.store, settings),
       answerer_(edges),
       executor_(edges, ledgers_, settings, seed),
+      capacity_({parts.store, parts.reporter}, edges, settings),
       random_(seed + 1) {}
 
 LbState& Reconciler::StateOf(const oci::Ocid& load_balancer) {
@@ -71,24 +74,41 @@ LbState& Reconciler::StateOf(const oci::Ocid& load_balancer) {
   return *state;
 }
 
+LbState& Reconciler::StateForPass(const oci::Ocid& load_balancer) {
+  LbState& state = StateOf(load_balancer);
+  absl::MutexLock lock(&mutex_);
+  if (state.term != term_) {
+    state = LbState();
+    state.term = term_;
+  }
+  return state;
+}
+
+void Reconciler::BeginTerm() {
+  absl::MutexLock lock(&mutex_);
+  ++term_;
+}
+
 absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
   const std::shared_ptr<const TopologyView> view = parts_.topology.View();
   if (view->mapping.load_balancers.count(load_balancer) == 0) return absl::InfiniteFuture();
   const absl::Status synced = collector_.Synced(*view, load_balancer);
   if (!synced.ok()) return edges_.clock.Now() + kSyncPoll;
-  LbState& state = StateOf(load_balancer);
+  LbState& state = StateForPass(load_balancer);
   if (edges_.clock.Now() < state.read_not_before) return state.read_not_before;
   // Without it the pass goes on: what has its address drained stays as it is.
   ledgers_.Load(load_balancer, state, edges_.clock.Now()).IgnoreError();
 
   absl::Status read_status;
-  const Preview preview = PlanFor(*view, load_balancer, state, &read_status);
+  Preview preview = PlanFor(*view, load_balancer, state, &read_status);
   const absl::Status sound = drain::CheckPlan(preview.input, preview.plan);
   if (!sound.ok()) {
     LOG(ERROR) << "not carried out: " << sound << "\n"
                << drain::Explain(preview.input, preview.plan);
     return edges_.clock.Now() + preview.input.options.idle_poll;
   }
+  parts_.board.Report(preview.input, preview.plan);
+  if (!settings_.dry_run) parts_.conditions.Report(preview.input, preview.plan);
   LogPlan(preview.input, preview.plan, settings_.dry_run, state);
   LogUnresolved(preview.plan, state);
   parts_.reporter.TellNotices(preview.plan, *view, load_balancer);
@@ -96,8 +116,25 @@ absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
   const Executor::Outcome outcome = executor_.Run(preview.input, preview.plan, state);
   state.at_rest = preview.plan.at_rest && read_status.ok();
   PrunePods(preview.input, state);
-  const absl::Time next = AfterWrite(*view, preview, state, outcome);
-  return AfterRead(*view, load_balancer, state, read_status, next);
+  absl::Time next = AfterWrite(*view, preview, state, outcome);
+  next = std::min(next, capacity_.Run(*view, {preview.input, state.ledger, state.memory}, state));
+  next = AfterRead(*view, load_balancer, state, read_status, next);
+  TellStatus(std::move(preview), state, outcome, read_status, next);
+  return next;
+}
+
+void Reconciler::TellStatus(Preview preview, const LbState& state, const Executor::Outcome& outcome,
+                            const absl::Status& read, absl::Time next) {
+  if (parts_.status == nullptr) return;
+  PassReport report{.preview = std::move(preview),
+                    .memory = state.memory,
+                    .dry_run = settings_.dry_run,
+                    .read = read,
+                    .slots = state.capacity.slots,
+                    .confirmed_at = state.capacity.confirmed_at,
+                    .next_look = next};
+  if (outcome.accepted || !outcome.status.ok()) report.written = outcome.status;
+  parts_.status->Report(std::move(report));
 }
 
 Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Ocid& load_balancer,
@@ -105,12 +142,15 @@ Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Oci
   Preview preview;
   state.lookups_this_pass = 0;
   preview.input = collector_.Collect(view, load_balancer, state, edges_.clock.Now());
+  capacity_.Bound(preview.input, state);
+  preview.input.waiters = parts_.board.Waiters(preview.input.now);
   preview.plan = drain::MakePlan(preview.input);
   for (int round = 0; !preview.plan.questions.empty(); ++round) {
     CHECK_LT(round, kMaxRounds) << "a question is asked again and again:\n"
                                 << drain::Explain(preview.input, preview.plan);
     oci_status->Update(answerer_.Answer(preview.plan.questions, view, state, preview.input));
-    if (preview.plan.questions.own_work_request) NoteWorkRequest(preview.input, state);
+    if (preview.plan.questions.own_work_request) NoteWorkRequest(view, preview.input, state);
+    capacity_.Bound(preview.input, state);
     preview.plan = drain::MakePlan(preview.input);
   }
   return preview;
@@ -118,17 +158,30 @@ Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Oci
 
 // Once a failure is planned again at once; from the second in a row the cause is
 // not passing, and each attempt moves the ETag under the ingress controller.
-void Reconciler::NoteWorkRequest(drain::Input& input, LbState& state) {
+void Reconciler::NoteWorkRequest(const TopologyView& view, drain::Input& input, LbState& state) {
   const std::optional<oci::WorkRequest>& ended = input.own_work_request;
   if (!ended.has_value() || !ended->finished()) return;
+  const absl::Time until = std::min(ended->time_finished, edges_.clock.Now());
+  parts_.reporter.metrics().CountWorkRequest(
+      ended->state == oci::WorkRequestState::kSucceeded,
+      std::max(until - input.memory.own_write->accepted_at, absl::ZeroDuration()));
   if (ended->state == oci::WorkRequestState::kSucceeded) {
     state.work_failures_in_row = 0;
     return;
   }
-  if (++state.work_failures_in_row < 2) return;
+  const std::string why = ended->error_details.empty() ? ended->message : ended->error_details;
+  const bool limit = IsBackendLimit(why);
   const absl::Time now = edges_.clock.Now();
+  const oci::BackendSetName set = input.memory.own_write->set;
+  if (limit) capacity_.TellRefusal(view, input, set, why);
+  const bool news = limit && CapacityKeeper::NoteRefusal(input, set, now + kFlagsOnly, state);
+  if (++state.work_failures_in_row < 2 && (!limit || news)) return;
   // What cannot be applied may be the membership, at a limit that is not known here.
-  if (input.memory.own_write->sent.has_value()) state.flags_only_until = now + kFlagsOnly;
+  if (input.memory.own_write->sent.has_value()) {
+    state.flags_only_until = now + kFlagsOnly;
+    input.options.carry_membership = input.options.membership_behind_foreign = false;
+  }
+  if (state.work_failures_in_row < 2) return;
   absl::MutexLock lock(&mutex_);
   state.write_not_before =
       now + base::FullJitter(kTrouble, state.work_failures_in_row - 1, random_);
@@ -151,6 +204,14 @@ absl::StatusOr<Reconciler::Preview> Reconciler::MakePreview(const oci::Ocid& loa
   Preview preview = PlanFor(*view, load_balancer, state, &status);
   if (!status.ok()) return status;
   return preview;
+}
+
+absl::StatusOr<CapacityKeeper::Preview> Reconciler::MakeCapacityPreview(
+    const oci::Ocid& load_balancer) {
+  const absl::StatusOr<Preview> preview = MakePreview(load_balancer);
+  if (!preview.ok()) return preview.status();
+  return capacity_.MakePreview({preview->input, preview->plan.ledger, preview->plan.memory},
+                               StateOf(load_balancer));
 }
 
 void Reconciler::TellDryRun(const Preview& preview, LbState& state) {
@@ -222,12 +283,18 @@ absl::Time Reconciler::AfterWrite(const TopologyView& view, const Preview& previ
   const drain::Write& write = *preview.plan.write;
   int& failures = absl::IsAborted(outcome.status) ? state.aborted_in_row : state.failures_in_row;
   absl::Duration wait = Backoff(outcome.status, ++failures);
-  if (IsRefusedSet(write, outcome.status)) {
+  const bool limit = IsBackendLimit(outcome.status.message()) && !write.change.additions.empty();
+  if (limit && CapacityKeeper::NoteRefusal(preview.input, write.set, now + kFlagsOnly, state)) {
+    if (failures == 1) wait = absl::ZeroDuration();
+  } else if (IsRefusedSet(write, outcome.status)) {
     state.flags_only_until = now + kFlagsOnly;
     if (absl::IsInvalidArgument(outcome.status)) state.single_writes_until = now + kFlagsOnly;
     if (failures == 1) wait = absl::ZeroDuration();
   }
   LogRefused(write, outcome.status, wait);
+  if (IsBackendLimit(outcome.status.message())) {
+    capacity_.TellRefusal(view, preview.input, write.set, outcome.status.message());
+  }
   if (!IsPassing(outcome.status)) {
     parts_.reporter.TellLoadBalancer(
         "WriteRefused", DescribeRefusal(write, load_balancer, outcome.status), view, load_balancer);
@@ -240,17 +307,21 @@ absl::Time Reconciler::AfterRead(const TopologyView& view, const oci::Ocid& load
                                  LbState& state, const absl::Status& status, absl::Time next) {
   if (status.ok()) {
     state.read_failures_in_row = 0;
+    state.read_failing_since = absl::InfiniteFuture();
     return next;
   }
-  LOG(WARNING) << "load balancer " << load_balancer << " not read: " << status;
+  const absl::Time now = edges_.clock.Now();
+  state.read_failing_since = std::min(state.read_failing_since, now);
+  LOG(WARNING) << "load balancer " << load_balancer
+               << " not read: " << status.ToString(absl::StatusToStringMode::kWithNoExtraData);
   if (absl::IsNotFound(status)) {
     parts_.reporter.TellLoadBalancer("LoadBalancerNotFound", DescribeUnread(load_balancer, status),
                                      view, load_balancer);
-  } else if (!IsPassing(status)) {
+  } else if (!IsPassing(status) || now - state.read_failing_since >= kReadPatience) {
     parts_.reporter.TellLoadBalancer("LoadBalancerNotReadable",
                                      DescribeUnread(load_balancer, status), view, load_balancer);
   }
-  state.read_not_before = edges_.clock.Now() + ReadBackoff(status, ++state.read_failures_in_row);
+  state.read_not_before = now + ReadBackoff(status, ++state.read_failures_in_row);
   return state.read_not_before;
 }
 

@@ -10,12 +10,17 @@
 #include "absl/time/time.h"
 #include "base/random.h"
 #include "controller/answerer.h"
+#include "controller/capacity_keeper.h"
 #include "controller/collector.h"
+#include "controller/drain_board.h"
 #include "controller/executor.h"
 #include "controller/lb_state.h"
 #include "controller/ledger_store.h"
+#include "controller/pod_conditions.h"
+#include "controller/preview.h"
 #include "controller/reporter.h"
 #include "controller/settings.h"
+#include "controller/status_board.h"
 #include "controller/topology.h"
 #include "drain/plan.h"
 
@@ -29,6 +34,9 @@ class Reconciler {
     const kube::ClusterStore& store;
     Topology& topology;
     Reporter& reporter;
+    DrainBoard& board;
+    PodConditions& conditions;
+    StatusBoard* status = nullptr;  // null: nobody asks
   };
 
   // Everything must outlive it.
@@ -38,29 +46,36 @@ class Reconciler {
   // may ask for it earlier.
   absl::Time Pass(const oci::Ocid& load_balancer);
 
+  // This process leads anew: what it knew of load balancers is forgotten, since
+  // others have written; the next passes read the ledger and the load balancer.
+  void BeginTerm();
+
   // Whether the last pass found nothing under way and nothing wanted.
   bool AtRest(const oci::Ocid& load_balancer);
 
   // A plan on the facts of this moment, asked for where they are missing, and not
   // carried out: `oci-drain plan`.
-  struct Preview {
-    drain::Input input;
-    drain::Plan plan;
-  };
+  using Preview = controller::Preview;
   absl::StatusOr<Preview> MakePreview(const oci::Ocid& load_balancer);
+  // The same for `oci-drain capacity`.
+  absl::StatusOr<CapacityKeeper::Preview> MakeCapacityPreview(const oci::Ocid& load_balancer);
 
  private:
   LbState& StateOf(const oci::Ocid& load_balancer);
+  // The same, fresh if it is of an earlier term. For the pass alone.
+  LbState& StateForPass(const oci::Ocid& load_balancer);
   Preview PlanFor(const TopologyView& view, const oci::Ocid& load_balancer, LbState& state,
                   absl::Status* oci_status);
   absl::Time AfterRead(const TopologyView& view, const oci::Ocid& load_balancer, LbState& state,
                        const absl::Status& status, absl::Time next);
   absl::Time AfterWrite(const TopologyView& view, const Preview& preview, LbState& state,
                         const Executor::Outcome& outcome);
+  void TellStatus(Preview preview, const LbState& state, const Executor::Outcome& outcome,
+                  const absl::Status& read, absl::Time next);
   void TellDryRun(const Preview& preview, LbState& state);
   absl::Duration Backoff(const absl::Status& status, int failures);
   absl::Duration ReadBackoff(const absl::Status& status, int failures);
-  void NoteWorkRequest(drain::Input& input, LbState& state);
+  void NoteWorkRequest(const TopologyView& view, drain::Input& input, LbState& state);
 
   Parts parts_;
   Edges edges_;
@@ -69,8 +84,10 @@ class Reconciler {
   Collector collector_;
   Answerer answerer_;
   Executor executor_;
+  CapacityKeeper capacity_;
   absl::Mutex mutex_;
   std::map<oci::Ocid, std::unique_ptr<LbState>> states_ ABSL_GUARDED_BY(mutex_);
+  int term_ ABSL_GUARDED_BY(mutex_) = 0;
   base::Random random_ ABSL_GUARDED_BY(mutex_);
 };
 

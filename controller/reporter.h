@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "controller/topology.h"
 #include "drain/plan.h"
+#include "health/metrics.h"
 #include "kube/event_recorder.h"
 #include "oci/types.h"
 
@@ -17,9 +18,13 @@ namespace controller {
 // Thread-safe. Never blocks on the network: the recorder sends on its own.
 class Reporter {
  public:
-  // Both must outlive it.
-  Reporter(kube::EventRecorder& recorder, base::Clock& clock)
-      : recorder_(recorder), clock_(clock) {}
+  // All must outlive it.
+  Reporter(kube::EventRecorder& recorder, base::Clock& clock,
+           health::Metrics& metrics = health::NoMetrics())
+      : recorder_(recorder), clock_(clock), metrics_(metrics) {}
+
+  // What is counted and not told.
+  health::Metrics& metrics() { return metrics_; }
 
   void TellNotices(const drain::Plan& plan, const TopologyView& view,
                    const oci::Ocid& load_balancer);
@@ -31,18 +36,20 @@ class Reporter {
   void TellLoadBalancer(absl::string_view reason, absl::string_view note, const TopologyView& view,
                         const oci::Ocid& load_balancer);
 
- private:
   // `subject`: what tells two events of one reason and object apart.
   struct News {
     bool warning = true;
-    absl::string_view reason;
+    std::string reason;
     std::string note;
     std::string subject;
   };
   void Tell(const kube::ObjectReference& regarding, const News& news);
+  void TellClasses(const News& news, const TopologyView& view, const oci::Ocid& load_balancer);
 
+ private:
   kube::EventRecorder& recorder_;
   base::Clock& clock_;
+  health::Metrics& metrics_;
 };
 
 }  // namespace controller

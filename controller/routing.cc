@@ -1,6 +1,7 @@
 #include "controller/routing.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace controller {
 namespace {
@@ -46,10 +47,25 @@ Route RouteChange(const kube::StoreChange& change, const kube::ClusterStore& sto
     case kube::Resource::kDeployments:
     case kube::Resource::kStatefulSets:
     case kube::Resource::kReplicaSets:
+    case kube::Resource::kLeases:
       // What a workload wants is read by the next pass; its Pods ask for one.
       return route;
   }
   return route;
+}
+
+DrainBoard::Cluster BoardFor(const kube::ClusterStore& store, Topology& topology,
+                             std::function<void(const oci::Ocid&)> ask_for_pass) {
+  DrainBoard::Cluster cluster;
+  cluster.find_pod = [&store](const kube::ObjectKey& pod) { return store.FindPod(pod); };
+  cluster.load_balancers_of = [&store, &topology](const kube::ObjectKey& pod) {
+    kube::StoreChange change;
+    change.resource = kube::Resource::kPods;
+    change.key = pod;
+    return RouteChange(change, store, topology.Last().get()).load_balancers;
+  };
+  cluster.ask_for_pass = std::move(ask_for_pass);
+  return cluster;
 }
 
 void TellTopology(const TopologyView& view, const TopologyView* before, Reporter& reporter) {

@@ -3,10 +3,12 @@
 #ifndef OCI_BACKEND_DRAIN_CONTROLLER_ROUTING_H_
 #define OCI_BACKEND_DRAIN_CONTROLLER_ROUTING_H_
 
+#include <functional>
 #include <set>
 #include <string>
 
 #include "absl/time/time.h"
+#include "controller/drain_board.h"
 #include "controller/reporter.h"
 #include "controller/settings.h"
 #include "controller/topology.h"
@@ -24,6 +26,10 @@ struct Route {
 // `view` may be null: nothing is mapped yet.
 Route RouteChange(const kube::StoreChange& change, const kube::ClusterStore& store,
                   const TopologyView* view);
+
+// How a drain board looks at the cluster. All must outlive it.
+DrainBoard::Cluster BoardFor(const kube::ClusterStore& store, Topology& topology,
+                             std::function<void(const oci::Ocid&)> ask_for_pass);
 
 // Events about what the view found wrong and `before` (may be null) had not.
 void TellTopology(const TopologyView& view, const TopologyView* before, Reporter& reporter);

@@ -1,5 +1,6 @@
 #include "controller/snapshot.h"
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -19,9 +20,12 @@ template <typename T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 // Converts to every field's type; to an optional by its own converting constructor.
+// Nobody calls it, but Clang wants it to be defined.
 struct Anything {
   template <typename T>
-  requires(!kIsOptional<T>) operator T() const;  // NOLINT: implicit on purpose
+  requires(!kIsOptional<T>) operator T() const {  // NOLINT: implicit on purpose
+    std::abort();
+  }
 };
 
 template <typename T, typename... Initializers>
@@ -65,9 +69,9 @@ TEST(Snapshot, DescribesEveryFieldOfEveryStruct) {
   ExpectEveryFieldDescribed<
       drain::Input, drain::Options, drain::PodLookup, drain::Endpoint, drain::Workload,
       drain::Member, drain::Membership, drain::SetInput, drain::Read, drain::WorkRequests,
-      drain::HealthAnswer, drain::LedgerEntry, drain::OwnWrite, drain::KnownBackend,
-      drain::Restoration, drain::Memory, kube::ObjectReference, oci::Backend, oci::BackendSet,
-      oci::LoadBalancer, oci::WorkRequest, oci::BackendHealth>();
+      drain::HealthAnswer, drain::LedgerEntry, drain::OwnWrite, drain::LostWrite,
+      drain::KnownBackend, drain::Restoration, drain::Memory, kube::ObjectReference, oci::Backend,
+      oci::BackendSet, oci::LoadBalancer, oci::WorkRequest, oci::BackendHealth>();
 }
 
 // Every member in use, with values that are not its default.
@@ -132,7 +136,8 @@ constexpr char kFull[] = R"({
     "known": {"bs_x/10.0.0.1:8080": {"pod_uid": "u0", "seen_deleted": true}},
     "own_write": {"work_request": "w", "set": "bs_x", "reason": "behind_foreign",
                   "accepted_at": "-1s", "sent": {"name": "bs_x", "backends": ["10.0.0.1:8080"]},
-                  "behind": ["f"]},
+                  "sent_backend": "10.0.0.1:8080", "behind": ["f"]},
+    "lost_write": {"whole_set": true, "sent_at": "-2s", "behind": ["f"]},
     "last_write": "-5s",
     "last_burst": "-6s",
     "burst_sets": ["bs_y"],

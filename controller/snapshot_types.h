@@ -29,6 +29,10 @@ struct Fresh<drain::HealthAnswer> {
   }
 };
 template <>
+struct Fresh<drain::SetHealthAnswer> {
+  static drain::SetHealthAnswer Make(const SnapshotContext&) { return {true, {}}; }
+};
+template <>
 struct Fresh<drain::Read> {
   static drain::Read Make(const SnapshotContext& context);
 };
@@ -160,6 +164,7 @@ void Describe(Visitor& visitor, Fields<drain::Options>) {
   visitor.Field("active_poll", &T::active_poll);
   visitor.Field("idle_poll", &T::idle_poll);
   visitor.Field("work_request_poll", &T::work_request_poll);
+  visitor.Field("own_write_give_up", &T::own_write_give_up);
   visitor.Field("health_poll", &T::health_poll);
   visitor.Field("lookup_retry", &T::lookup_retry);
   visitor.Field("shut_out", &T::shut_out);
@@ -174,6 +179,11 @@ void Describe(Visitor& visitor, Fields<drain::Options>) {
   visitor.Field("membership_behind_foreign", &T::membership_behind_foreign);
   visitor.Field("write_mode", &T::write_mode);
   visitor.Field("release", &T::release);
+  visitor.Field("presume_waiter", &T::presume_waiter);
+  visitor.Field("acknowledge_all", &T::acknowledge_all);
+  visitor.Field("gates", &T::gates);
+  visitor.Field("gate_fail_safe", &T::gate_fail_safe);
+  visitor.Field("gate_release_at_limit", &T::gate_release_at_limit);
 }
 
 template <typename Visitor>
@@ -184,6 +194,8 @@ void Describe(Visitor& visitor, Fields<drain::PodLookup>) {
   visitor.Field("pod_ips", &T::pod_ips);
   visitor.Field("phase", &T::phase);
   visitor.Field("disruption_target", &T::disruption_target);
+  visitor.Field("gated", &T::gated);
+  visitor.Field("gate_true", &T::gate_true);
   visitor.Field("deletion_timestamp", &T::deletion_timestamp);
   visitor.Field("deletion_grace", &T::deletion_grace);
 }
@@ -213,6 +225,7 @@ void Describe(Visitor& visitor, Fields<drain::Workload>) {
   visitor.Field("wanted", &T::wanted);
   visitor.Field("max_unavailable", &T::max_unavailable);
   visitor.Field("deleting", &T::deleting);
+  visitor.Field("gated", &T::gated);
 }
 
 template <typename Visitor>
@@ -242,9 +255,12 @@ void Describe(Visitor& visitor, Fields<drain::SetInput>) {
   visitor.Field("has_membership", &T::has_membership);
   visitor.Field("serving", &T::serving);
   visitor.Field("shutdown", &T::shutdown);
+  visitor.Field("sticky_cutoff", &T::sticky_cutoff);
   visitor.Field("endpoints", &T::endpoints);
   visitor.Field("target_port", &T::target_port);
   visitor.Field("membership", &T::membership);
+  visitor.Field("max_additions", &T::max_additions);
+  visitor.Field("refused_beyond", &T::refused_beyond);
 }
 
 template <typename Visitor>
@@ -272,6 +288,23 @@ void Describe(Visitor& visitor, Fields<drain::HealthAnswer>) {
 }
 
 template <typename Visitor>
+void Describe(Visitor& visitor, Fields<oci::BackendSetHealth>) {
+  using T = oci::BackendSetHealth;
+  visitor.Field("status", &T::status);
+  visitor.Field("warning", &T::warning);
+  visitor.Field("critical", &T::critical);
+  visitor.Field("unknown", &T::unknown);
+  visitor.Field("total_backend_count", &T::total_backend_count);
+}
+
+template <typename Visitor>
+void Describe(Visitor& visitor, Fields<drain::SetHealthAnswer>) {
+  using T = drain::SetHealthAnswer;
+  visitor.Field("answered", &T::answered);
+  visitor.Field("health", &T::health);
+}
+
+template <typename Visitor>
 void Describe(Visitor& visitor, Fields<drain::LedgerEntry>) {
   using T = drain::LedgerEntry;
   visitor.Field("pod", &T::pod);
@@ -292,6 +325,15 @@ void Describe(Visitor& visitor, Fields<drain::OwnWrite>) {
   visitor.Field("reason", &T::reason);
   visitor.Field("accepted_at", &T::accepted_at);
   visitor.Field("sent", &T::sent);
+  visitor.Field("sent_backend", &T::sent_backend);
+  visitor.Field("behind", &T::behind);
+}
+
+template <typename Visitor>
+void Describe(Visitor& visitor, Fields<drain::LostWrite>) {
+  using T = drain::LostWrite;
+  visitor.Field("whole_set", &T::whole_set);
+  visitor.Field("sent_at", &T::sent_at);
   visitor.Field("behind", &T::behind);
 }
 
@@ -299,6 +341,7 @@ template <typename Visitor>
 void Describe(Visitor& visitor, Fields<drain::KnownBackend>) {
   using T = drain::KnownBackend;
   visitor.Field("pod_uid", &T::pod_uid);
+  visitor.Field("pod", &T::pod);
   visitor.Field("gone_at", &T::gone_at);
   visitor.Field("seen_deleted", &T::seen_deleted);
 }
@@ -316,6 +359,7 @@ void Describe(Visitor& visitor, Fields<drain::Memory>) {
   visitor.Field("registered_at", &T::registered_at);
   visitor.Field("known", &T::known);
   visitor.Field("own_write", &T::own_write);
+  visitor.Field("lost_write", &T::lost_write);
   visitor.Field("last_write", &T::last_write);
   visitor.Field("last_burst", &T::last_burst);
   visitor.Field("burst_sets", &T::burst_sets);
@@ -330,6 +374,13 @@ void Describe(Visitor& visitor, Fields<drain::Memory>) {
   visitor.Field("service_times", &T::service_times);
   visitor.Field("health_asked_at", &T::health_asked_at);
   visitor.Field("proven", &T::proven);
+  visitor.Field("not_registered", &T::not_registered);
+  visitor.Field("routed", &T::routed);
+  visitor.Field("gate_since", &T::gate_since);
+  visitor.Field("gate_released", &T::gate_released);
+  visitor.Field("waited", &T::waited);
+  visitor.Field("waiting_workloads", &T::waiting_workloads);
+  visitor.Field("let_go", &T::let_go);
   visitor.Field("told", &T::told);
   visitor.Field("first_read_done", &T::first_read_done);
   visitor.Field("waves", &T::waves);
@@ -346,6 +397,7 @@ void Describe(Visitor& visitor, Fields<drain::Input>) {
   visitor.Field("last_ingress_change", &T::last_ingress_change);
   visitor.Field("sets", &T::sets);
   visitor.Field("workloads", &T::workloads);
+  visitor.Field("waiters", &T::waiters);
   visitor.Field("read", &T::read);
   visitor.Field("read_failed", &T::read_failed);
   visitor.Field("work_requests", &T::work_requests);
@@ -354,6 +406,7 @@ void Describe(Visitor& visitor, Fields<drain::Input>) {
   visitor.Field("own_work_request_failed", &T::own_work_request_failed);
   visitor.Field("own_work_request_polled_at", &T::own_work_request_polled_at);
   visitor.Field("health", &T::health);
+  visitor.Field("set_health", &T::set_health);
   visitor.Field("ledger", &T::ledger);
   visitor.Field("ledger_loaded", &T::ledger_loaded);
   visitor.Field("ledger_failing_since", &T::ledger_failing_since);

@@ -15,11 +15,16 @@ void Topology::MarkDirty() {
 }
 
 std::shared_ptr<const TopologyView> Topology::View() {
-  absl::MutexLock lock(&mutex_);
-  if (dirty_ || view_ == nullptr) {
+  absl::MutexLock computing(&compute_mutex_);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!dirty_ && view_ != nullptr) return view_;
+    // What changes from here on is computed the next time.
     dirty_ = false;
-    view_ = Compute();
   }
+  std::shared_ptr<const TopologyView> view = Compute();
+  absl::MutexLock lock(&mutex_);
+  view_ = std::move(view);
   return view_;
 }
 

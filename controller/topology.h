@@ -40,13 +40,15 @@ class Topology {
   // Both must outlive it.
   Topology(const kube::ClusterStore& store, const Settings& settings);
 
-  // Something that the mapping rests on changed.
+  // Something that the mapping rests on changed. Waits for no computation: a watch calls
+  // it for each object of a list, and each would wait for a whole one.
   void MarkDirty();
 
-  // Computes the view anew if it is dirty. The same pointer as before if not.
+  // Computes the view anew if it is dirty. The same pointer as before if not. One at a
+  // time: who comes meanwhile waits for the result.
   std::shared_ptr<const TopologyView> View();
 
-  // The last view computed, dirty or not; null before the first.
+  // The last view computed, dirty or not; null before the first. Waits for none.
   std::shared_ptr<const TopologyView> Last();
 
  private:
@@ -54,6 +56,8 @@ class Topology {
 
   const kube::ClusterStore& store_;
   const Settings& settings_;
+  // Held while a view is computed; taken before mutex_.
+  absl::Mutex compute_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   absl::Mutex mutex_;
   bool dirty_ ABSL_GUARDED_BY(mutex_) = true;
   std::shared_ptr<const TopologyView> view_ ABSL_GUARDED_BY(mutex_);

@@ -4,17 +4,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "health/this_loop.h"
 
 namespace controller {
 
-Watcher::Watcher(kube::KubeApi& api, base::Clock& clock, const Target& target,
+std::string Watcher::Target::ToString() const {
+  return absl::StrCat(kube::ResourceName(resource), ns.empty() ? "" : " in namespace ", ns);
+}
+
+Watcher::Watcher(const Parts& parts, const Target& target,
                  std::unique_ptr<kube::ReflectorSink> sink, uint64_t seed)
-    : api_(api),
-      clock_(clock),
+    : parts_(parts),
       target_(target),
       sink_(std::move(sink)),
       random_(seed),
-      reflector_(target.resource, target.ns, *sink_, random_),
+      reflector_({target.resource, target.ns, target.name}, *sink_, random_),
       cancellation_(std::make_shared<http::Cancellation>()),
       thread_([this] { Run(); }) {}
 
@@ -44,31 +48,36 @@ void Watcher::Publish() {
     state_ = {reflector_.synced(), reflector_.last_heard(), error};
   }
   if (news) {
-    LOG(WARNING) << "watch of " << kube::ResourceName(target_.resource)
-                 << (target_.ns.empty() ? "" : " in namespace ") << target_.ns << ": " << error;
+    LOG(WARNING) << "watch of " << target_.ToString() << ": " << error;
   }
 }
 
 void Watcher::Watch(const kube::WatchRequest& request) {
-  const absl::Status status = api_.Watch(
-      request, [&](absl::string_view bytes) { return reflector_.OnBytes(bytes, clock_.Now()); },
+  const absl::Status status = parts_.api.Watch(
+      request,
+      [&](absl::string_view bytes) { return reflector_.OnBytes(bytes, parts_.clock.Now()); },
       cancellation_);
-  reflector_.OnWatchEnd(status, clock_.Now());
+  reflector_.OnWatchEnd(status, parts_.clock.Now());
 }
 
 void Watcher::Run() {
+  const health::ThisLoop loop(parts_.vitals, absl::StrCat("watch ", target_.ToString()));
   while (!stop_.HasBeenNotified()) {
-    const kube::Reflector::Step step = reflector_.Next(clock_.Now());
+    health::Tick();
+    const kube::Reflector::Step step = reflector_.Next(parts_.clock.Now());
     switch (step.kind) {
       case kube::Reflector::StepKind::kList:
-        reflector_.OnPage(api_.List(step.list), clock_.Now());
+        reflector_.OnPage(parts_.api.List(step.list), parts_.clock.Now());
         break;
       case kube::Reflector::StepKind::kWatch:
         Watch(step.watch);
         break;
-      case kube::Reflector::StepKind::kWait:
-        stop_.WaitForNotificationWithTimeout(step.until - clock_.Now());
+      case kube::Reflector::StepKind::kWait: {
+        const absl::Duration wait = step.until - parts_.clock.Now();
+        const health::DeclaredWait declared(parts_.clock.Monotonic() + wait);
+        stop_.WaitForNotificationWithTimeout(wait);
         break;
+      }
     }
     Publish();
   }

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "health/vitals.h"
 #include "http/transport.h"
 #include "kube/kube_api.h"
 #include "kube/reflector.h"
@@ -25,12 +26,20 @@ class Watcher {
  public:
   struct Target {
     kube::Resource resource = kube::Resource::kServices;
-    std::string ns;  // empty: all namespaces
+    std::string ns;         // empty: all namespaces
+    std::string name = {};  // of one object; empty: all
+    // "pods in namespace shop"
+    std::string ToString() const;
+  };
+  struct Parts {
+    kube::KubeApi& api;
+    base::Clock& clock;
+    health::Vitals& vitals;
   };
 
-  // `api` and `clock` must outlive it.
-  Watcher(kube::KubeApi& api, base::Clock& clock, const Target& target,
-          std::unique_ptr<kube::ReflectorSink> sink, uint64_t seed);
+  // All parts must outlive it.
+  Watcher(const Parts& parts, const Target& target, std::unique_ptr<kube::ReflectorSink> sink,
+          uint64_t seed);
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
@@ -53,8 +62,7 @@ class Watcher {
   void Watch(const kube::WatchRequest& request);
   void Publish();
 
-  kube::KubeApi& api_;
-  base::Clock& clock_;
+  const Parts parts_;
   const Target target_;
   const std::unique_ptr<kube::ReflectorSink> sink_;
   base::Random random_;

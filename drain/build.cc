@@ -8,16 +8,22 @@
 namespace drain {
 namespace {
 
-Flip FlipOf(const SetDraft& set, const oci::BackendName& backend, bool drain,
+Flip FlipOf(const SetDraft& set, const oci::BackendName& backend, oci::BackendFlags flags,
             const Verdict& verdict) {
   Flip flip;
   flip.key = set.Key(backend);
-  flip.drain = drain;
+  flip.drain = flags.drain;
+  flip.offline = flags.offline;
   flip.pod = verdict.endpoint->pod.name;
   flip.pod_uid = verdict.endpoint->uid;
   flip.deadline = verdict.deadline;
   flip.deleted_at = verdict.deleted_at;
   return flip;
+}
+
+// What is offline by somebody else stays so while it is drained.
+oci::BackendFlags FlagsFor(const Wanted& wanted, const oci::Backend& base) {
+  return {wanted.drain, wanted.drain && (wanted.offline || base.offline)};
 }
 
 // A drain is in the ledger before it is written.
@@ -34,6 +40,7 @@ void Enter(Draft& draft, const Flip& flip) {
   entry.deleted_at = flip.deleted_at;
   if (draft.in.now <= entry.deadline) entry.confirmed = false;
   entry.by_operator = false;
+  entry.offline = entry.offline || flip.offline;
 }
 
 // Counts the wave that the write's new drains make, once.
@@ -45,9 +52,9 @@ void CountWave(Draft& draft, Write& write) {
     const auto carried = memory.carried.find(flip.key);
     if (carried != memory.carried.end() && carried->second == flip.pod_uid) continue;
     write.carries_wave = true;
-    std::string& counted = memory.in_wave[flip.key];
-    new_wave = new_wave || counted != flip.pod_uid;
-    counted = flip.pod_uid;
+    const auto [counted, is_first] = memory.in_wave.try_emplace(flip.key, flip.pod_uid);
+    new_wave = new_wave || is_first || counted->second != flip.pod_uid;
+    counted->second = flip.pod_uid;
   }
   if (new_wave) ++memory.waves;
 }
@@ -79,11 +86,27 @@ bool HaveFreshLook(Draft& draft) {
   return false;
 }
 
+// We have taken the backend out since: it comes back as its Pod is now, which may be
+// another one with the same address.
+void KeepJudgement(const SetDraft& set, const oci::Backend& backend, Write& write) {
+  const auto found = set.verdicts.find(backend.name);
+  if (found == set.verdicts.end() || found->second.want == Want::kKeep) return;
+  const bool drain = found->second.want == Want::kDrained;
+  const oci::BackendFlags flags{drain, drain && backend.offline};
+  if (drain) write.flips.push_back(FlipOf(set, backend.name, {true, false}, found->second));
+  if (flags == oci::BackendFlags{backend.drain, backend.offline}) return;
+  write.change.flips[backend.name] = flags;
+}
+
 // Flags of our Services' backends as they are now, on top of a foreign version.
 void KeepFlags(const Draft& draft, const SetDraft& set, Write& write) {
   for (const oci::Backend& backend : write.base.backends) {
     const oci::Backend* read = set.backends.Find(backend.name.value());
-    if (read == nullptr || !IsOurs(draft, set, backend.name)) continue;
+    if (!IsOurs(draft, set, backend.name)) continue;
+    if (read == nullptr) {
+      KeepJudgement(set, backend, write);
+      continue;
+    }
     if (read->drain == backend.drain && read->offline == backend.offline) continue;
     write.change.flips[backend.name] = {read->drain, read->offline};
   }
@@ -95,13 +118,48 @@ void AddFlips(const SetDraft& set, Write& write) {
     if (wanted.hold != Hold::kNone) continue;
     const oci::Backend* base = index.Find(wanted.backend->name.value());
     if (base == nullptr) continue;
-    write.flips.push_back(FlipOf(set, wanted.backend->name, wanted.drain, wanted.verdict));
-    if (base->drain == wanted.drain) {
+    const oci::BackendFlags flags = FlagsFor(wanted, *base);
+    write.flips.push_back(FlipOf(set, base->name, {wanted.drain, wanted.offline}, wanted.verdict));
+    if (flags == oci::BackendFlags{base->drain, base->offline}) {
       write.change.flips.erase(base->name);
     } else {
-      write.change.flips[base->name] = {wanted.drain, wanted.drain && base->offline};
+      write.change.flips[base->name] = flags;
     }
   }
+}
+
+// Names the limit that is hit: a set may have room that its load balancer lacks, and its
+// share of what is left there may be smaller still.
+std::string LimitThatIsHit(const Draft& draft, const SetDraft& set, const oci::BackendSet& base,
+                           const MembershipChange& membership) {
+  const Options& options = draft.in.options;
+  const int grows =
+      static_cast<int>(membership.additions.size()) - static_cast<int>(membership.removals.size());
+  const FreeOf free = FreeIn(draft, set, base);
+  if (free.set <= grows) {
+    const int most = LimitOf(options, *set.input);
+    if (most == options.max_backends_per_set) {
+      return absl::StrCat("the limit of ", options.max_backends_per_set,
+                          " backends a set is reached");
+    }
+    return absl::StrCat("OCI has refused to take more than ", most);
+  }
+  const std::string all =
+      absl::StrCat(options.max_backends_per_load_balancer, " backends a load balancer");
+  if (free.load_balancer <= grows) return absl::StrCat("the limit of ", all, " is reached");
+  return absl::StrCat("other backend sets need the ", free.load_balancer - grows,
+                      " slots that are left of ", all);
+}
+
+void TellSlots(Draft& draft, const SetDraft& set, const oci::BackendSet& base,
+               const MembershipChange& membership) {
+  Notice notice;
+  notice.kind = NoticeKind::kAdditionsWaitForSlots;
+  notice.regarding = set.input->service;
+  notice.key.set = set.input->name;
+  notice.count = membership.without_slot;
+  notice.detail = LimitThatIsHit(draft, set, base, membership);
+  draft.TellOnce(absl::StrCat("slots|", set.input->name.value()), std::move(notice));
 }
 
 // With the brake engaged the write carries flips only.
@@ -122,16 +180,9 @@ void AddMembership(Draft& draft, const SetDraft& set, Write& write) {
   }
   for (const oci::Backend& added : membership.additions) {
     if (!added.drain) continue;
-    write.flips.push_back(FlipOf(set, added.name, true, set.verdicts.at(added.name)));
+    write.flips.push_back(FlipOf(set, added.name, {true, false}, set.verdicts.at(added.name)));
   }
-  if (membership.without_slot > 0) {
-    Notice notice;
-    notice.kind = NoticeKind::kAdditionsWaitForSlots;
-    notice.regarding = set.input->service;
-    notice.key.set = set.input->name;
-    notice.count = membership.without_slot;
-    draft.TellOnce(absl::StrCat("slots|", set.input->name.value()), std::move(notice));
-  }
+  if (membership.without_slot > 0) TellSlots(draft, set, write.base, membership);
   write.change.additions = std::move(membership.additions);
   write.change.removals = std::move(membership.removals);
 }
@@ -184,9 +235,9 @@ bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason) {
   write.set = set.input->name;
   write.reason = reason;
   write.base = *set.read;
-  write.change.flips[first->backend->name] = {first->drain,
-                                              first->drain && first->backend->offline};
-  write.flips.push_back(FlipOf(set, first->backend->name, first->drain, first->verdict));
+  write.change.flips[first->backend->name] = FlagsFor(*first, *first->backend);
+  write.flips.push_back(
+      FlipOf(set, first->backend->name, {first->drain, first->offline}, first->verdict));
   for (Wanted& wanted : set.wanted) {
     if (&wanted != &*first && due(wanted)) wanted.hold = Hold::kWriteInFlight;
   }

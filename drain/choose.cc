@@ -40,6 +40,7 @@ bool HasDue(const SetDraft& set) {
 // The hold that stops every write of this pass.
 std::optional<Hold> HoldOfPass(Draft& draft) {
   if (draft.plan.memory.own_write.has_value()) return Hold::kWriteInFlight;
+  if (draft.plan.memory.lost_write.has_value()) return Hold::kWriteInFlight;
   if (draft.in.read->load_balancer->lifecycle_state != "ACTIVE") {
     Notice notice;
     notice.kind = NoticeKind::kLoadBalancerNotActive;
@@ -115,6 +116,10 @@ std::optional<Candidate> BesideForeign(const Draft& draft, SetDraft& set) {
   candidate.reason = WriteReason::kBehindForeign;
   if (draft.foreign_membership && !draft.stand_down && set.input->has_membership) {
     const bool at_stake = set.in_force || set.foreign_revives || HasDue(set);
+    // What is due anyway takes back no foreign change a second time.
+    if (draft.plan.memory.restorations.count(set.input->name) != 0) {
+      candidate.reason = WriteReason::kRestore;
+    }
     if (!set.ruled || !at_stake || !Unanswered(draft, set)) {
       return std::nullopt;
     }

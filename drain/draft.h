@@ -23,6 +23,7 @@ namespace drain {
 struct Wanted {
   const oci::Backend* backend = nullptr;  // as read
   bool drain = true;
+  bool offline = false;  // with the drain: persisted sessions are to leave too
   Verdict verdict;
   std::string pod;
   std::string pod_uid;
@@ -70,6 +71,7 @@ struct SetDraft {
   // A drained Pod left publication after a foreign write that is still unfinished:
   // that write brings it back, undrained.
   bool foreign_revives = false;
+  bool gate_waits = false;  // a Pod with our readiness gate waits to be registered
   // What NIC wants to add to the set and to take out of it, by the watch.
   std::set<oci::BackendName> pending_add;
   std::set<oci::BackendName> pending_removal;
@@ -88,9 +90,11 @@ struct Draft {
   const Input& in;
   Plan plan;
   std::vector<SetDraft> sets;
-  bool settled = false;     // a write of ours was found finished in this pass
-  bool unsettled = false;   // the ledger waits for a quiet look to be brought in line
-  bool stand_down = false;  // the ingress controller drains by itself
+  bool settled = false;    // a write of ours was found finished in this pass
+  bool unsettled = false;  // the ledger waits for a quiet look to be brought in line
+  // A Pod waits to be proven absent from a set, or routed to by it.
+  bool awaits_look = false;
+  bool stand_down = false;                       // the ingress controller drains by itself
   std::vector<const oci::WorkRequest*> foreign;  // unfinished, can touch backends
   bool foreign_membership = false;               // all of them are NIC's membership writes
 
@@ -102,6 +106,11 @@ struct Draft {
     if (first && in.memory.told.count(key) == 0) plan.notices.push_back(std::move(notice));
   }
   std::set<std::string> raised;
+
+  // A drain that comes too late is told of, and counted, once for a backend and its Pod,
+  // whichever sign of it is seen first and whatever comes in between.
+  void TellMissedDeadline(const std::string& pod_uid, Notice notice);
+  void KeepMissedDeadline(const BackendKey& key, const std::string& pod_uid);
 
   // Both were answered in this pass, in the order that proves that what was
   // accepted before is in what was read.

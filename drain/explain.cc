@@ -17,36 +17,6 @@ std::string Relative(absl::Time time, absl::Time now) {
   return absl::StrCat(absl::FormatDuration(now - time), " ago");
 }
 
-absl::string_view Sentence(Hold hold) {
-  switch (hold) {
-    case Hold::kNone:
-      return "";
-    case Hold::kCoalescing:
-      return "waits for others that fall due";
-    case Hold::kLastServing:
-      return "last serving backend of its workload, waits for a healthy replacement";
-    case Hold::kServingFloor:
-      return "still serves, waits for healthy replacements";
-    case Hold::kWriteInFlight:
-      return "waits for the write in flight";
-    case Hold::kForeignInFlight:
-      return "waits for a foreign work request";
-    case Hold::kNeighbours:
-      return "waits so that the ingress controller can serve other Services";
-    case Hold::kOtherSetFirst:
-      return "another backend set is written first";
-    case Hold::kBackoff:
-      return "waits after an error or for the rate limit";
-    case Hold::kBrake:
-      return "drain brake engaged";
-    case Hold::kStandDown:
-      return "the ingress controller drains by itself";
-    case Hold::kNotActive:
-      return "the load balancer is not ACTIVE";
-  }
-  return "unknown";
-}
-
 std::string ExplainDecision(const Decision& decision, absl::Time now) {
   std::string line = absl::StrCat("  ", decision.key.backend.value());
   if (!decision.pod.name.empty()) absl::StrAppend(&line, " ", decision.pod.ToString());
@@ -59,8 +29,9 @@ std::string ExplainDecision(const Decision& decision, absl::Time now) {
   if (decision.in_set && decision.want_drained != decision.drained) {
     absl::StrAppend(&line, " -> ", decision.want_drained ? "drain" : "un-drain");
   }
-  if (decision.hold != Hold::kNone) {
-    absl::StrAppend(&line, "; ", Sentence(decision.hold));
+  if (decision.want_offline) absl::StrAppend(&line, " -> offline");
+  if (const absl::string_view why = Sentence(decision.hold); !why.empty()) {
+    absl::StrAppend(&line, "; ", why);
     if (decision.until != absl::InfiniteFuture()) {
       absl::StrAppend(&line, ", until ", Relative(decision.until, now));
     }
@@ -79,6 +50,9 @@ std::string ExplainQuestions(const Questions& questions) {
   }
   for (const auto& key : questions.health) {
     absl::StrAppend(&text, "ask: health of ", key.backend.value(), " in ", key.set.value(), "\n");
+  }
+  for (const auto& name : questions.set_health) {
+    absl::StrAppend(&text, "ask: health of backend set ", name.value(), "\n");
   }
   return text;
 }
@@ -120,7 +94,7 @@ std::string ExplainLedger(const Ledger& before, const Ledger& after) {
     if (old != before.end() && old->second == entry) continue;
     absl::StrAppend(&text, "ledger ", key.set.value(), " ", key.backend.value(), ": Pod ",
                     entry.pod, entry.by_operator ? ", by an operator" : "",
-                    entry.confirmed ? ", confirmed" : "", "\n");
+                    entry.offline ? ", offline" : "", entry.confirmed ? ", confirmed" : "", "\n");
   }
   for (const auto& [key, entry] : before) {
     if (after.count(key) == 0) {
@@ -130,15 +104,15 @@ std::string ExplainLedger(const Ledger& before, const Ledger& after) {
   return text;
 }
 
-std::string Where(const Notice& notice, const oci::Ocid& load_balancer) {
-  std::string text;
-  if (!notice.key.backend.empty()) {
-    absl::StrAppend(&text, "backend ", notice.key.backend.value(), " of ");
+std::string ExplainAcknowledgement(const Acknowledgement& acknowledgement, absl::Time now) {
+  std::string line = absl::StrCat(
+      "acknowledge ",
+      acknowledgement.pod.name.empty() ? acknowledgement.pod_uid : acknowledgement.pod.ToString(),
+      " in ", acknowledgement.key.set.value(), ": ", Name(acknowledgement.progress));
+  if (acknowledgement.release_at != absl::InfiniteFuture()) {
+    absl::StrAppend(&line, ", let go ", Relative(acknowledgement.release_at, now));
   }
-  if (!notice.key.set.empty()) {
-    absl::StrAppend(&text, "backend set ", notice.key.set.value(), " of ");
-  }
-  return absl::StrCat(text, "load balancer ", load_balancer.value());
+  return absl::StrCat(line, "\n");
 }
 
 }  // namespace
@@ -169,6 +143,36 @@ absl::string_view Sentence(Rule rule) {
       return "its address is a Pod's but no endpoint slice has the port: untouched";
     case Rule::kWithdrawn:
       return "its Pod is published no more";
+  }
+  return "unknown";
+}
+
+absl::string_view Sentence(Hold hold) {
+  switch (hold) {
+    case Hold::kNone:
+      return "";
+    case Hold::kCoalescing:
+      return "waits for others that fall due";
+    case Hold::kLastServing:
+      return "last serving backend of its workload, waits for a healthy replacement";
+    case Hold::kServingFloor:
+      return "still serves, waits for healthy replacements";
+    case Hold::kWriteInFlight:
+      return "waits for the write in flight";
+    case Hold::kForeignInFlight:
+      return "waits for a foreign work request";
+    case Hold::kNeighbours:
+      return "waits so that the ingress controller can serve other Services";
+    case Hold::kOtherSetFirst:
+      return "another backend set is written first";
+    case Hold::kBackoff:
+      return "waits after an error or for the rate limit";
+    case Hold::kBrake:
+      return "drain brake engaged";
+    case Hold::kStandDown:
+      return "the ingress controller drains by itself";
+    case Hold::kNotActive:
+      return "the load balancer is not ACTIVE";
   }
   return "unknown";
 }
@@ -253,120 +257,40 @@ absl::string_view Name(WriteReason reason) {
   return "unknown";
 }
 
-absl::string_view ReasonOf(NoticeKind kind) {
-  switch (kind) {
-    case NoticeKind::kBackendDrained:
-      return "BackendDrained";
-    case NoticeKind::kDrainDeadlineMissed:
-      return "DrainDeadlineMissed";
-    case NoticeKind::kWorkRequestFailed:
-      return "WorkRequestFailed";
-    case NoticeKind::kServiceNotPublishingTerminatingPods:
-      return "ServiceNotPublishingTerminatingPods";
-    case NoticeKind::kBackendSetContested:
-      return "BackendSetContested";
-    case NoticeKind::kBackendSetMissing:
-      return "BackendSetMissing";
-    case NoticeKind::kPortMismatch:
-      return "PortMismatch";
-    case NoticeKind::kEndpointWithoutPod:
-      return "EndpointWithoutPod";
-    case NoticeKind::kNodeBackendsNotDrained:
-      return "NodeBackendsNotDrained";
-    case NoticeKind::kDrainBrakeEngaged:
-      return "DrainBrakeEngaged";
-    case NoticeKind::kSharedLoadBalancerDelaysOthers:
-      return "SharedLoadBalancerDelaysOthers";
-    case NoticeKind::kForeignChangeRestored:
-      return "ForeignChangeRestored";
-    case NoticeKind::kIngressControllerDrains:
-      return "IngressControllerDrains";
-    case NoticeKind::kLedgerUnavailable:
-      return "LedgerUnavailable";
-    case NoticeKind::kLoadBalancerNotActive:
-      return "LoadBalancerNotActive";
-    case NoticeKind::kHealthCheckCannotSeeReadiness:
-      return "HealthCheckCannotSeeReadiness";
-    case NoticeKind::kAdditionsWaitForSlots:
-      return "AdditionsWaitForSlots";
+absl::string_view Name(DrainProgress progress) {
+  switch (progress) {
+    case DrainProgress::kWaiting:
+      return "waiting";
+    case DrainProgress::kHeldBack:
+      return "held_back";
+    case DrainProgress::kDrained:
+      return "drained";
+    case DrainProgress::kNotRegistered:
+      return "not_registered";
+  }
+  return "unknown";
+}
+
+absl::string_view ReasonOf(GateProgress progress) {
+  switch (progress) {
+    case GateProgress::kReady:
+      return "Registered";
+    case GateProgress::kNotRegistered:
+      return "NotRegistered";
+    case GateProgress::kDrained:
+      return "Drained";
+    case GateProgress::kRegistering:
+      return "Registering";
+    case GateProgress::kNotHealthy:
+      return "NotHealthy";
+    case GateProgress::kDrainsFirst:
+      return "DrainsFirst";
+    case GateProgress::kFailSafe:
+      return "FailSafe";
+    case GateProgress::kNoSlot:
+      return "NoSlot";
   }
   return "Unknown";
-}
-
-bool IsWarning(NoticeKind kind) {
-  return kind != NoticeKind::kBackendDrained && kind != NoticeKind::kForeignChangeRestored &&
-         kind != NoticeKind::kIngressControllerDrains;
-}
-
-std::string Describe(const Notice& notice, const oci::Ocid& load_balancer) {
-  const std::string where = Where(notice, load_balancer);
-  const std::string took = absl::FormatDuration(absl::Trunc(notice.took, absl::Milliseconds(100)));
-  switch (notice.kind) {
-    case NoticeKind::kBackendDrained:
-      return absl::StrCat("Pod ", notice.pod, ": ", where, " is drained, ", took,
-                          " after the Pod's deletion");
-    case NoticeKind::kDrainDeadlineMissed:
-      return absl::StrCat("Pod ", notice.pod, ": ", where,
-                          " was not confirmed drained when the Pod's grace period ended; raise "
-                          "terminationGracePeriodSeconds above the drain latency seen here");
-    case NoticeKind::kWorkRequestFailed:
-      return absl::StrCat("A work request on ", where, " failed and is planned again: \"",
-                          notice.detail, "\"");
-    case NoticeKind::kServiceNotPublishingTerminatingPods:
-      return absl::StrCat(
-          "Not drained: the Service does not publish terminating Pods, so the "
-          "ingress controller takes them out at once; set "
-          "spec.publishNotReadyAddresses: true on a Service used by the Ingress "
-          "only (",
-          where, ")");
-    case NoticeKind::kBackendSetContested:
-      return absl::StrCat("Not drained: several Services map to ", where,
-                          "; give the Service another name or port");
-    case NoticeKind::kBackendSetMissing:
-      return absl::StrCat("Not drained: there is no ", where,
-                          " yet; it is drained once the ingress controller has made it");
-    case NoticeKind::kPortMismatch:
-      return absl::StrCat("Untouched: ", where, " has a Pod's address but a port that no endpoint ",
-                          "slice has; use the same number for a named port in all Pods");
-    case NoticeKind::kEndpointWithoutPod:
-      return absl::StrCat("Untouched: the endpoint of ", where,
-                          " names no Pod of the Service's namespace in its targetRef, so that its "
-                          "end cannot be seen");
-    case NoticeKind::kNodeBackendsNotDrained:
-      return absl::StrCat("Not drained: the backends of ", where,
-                          " are nodes, not Pods; draining needs VCN-native Pod networking");
-    case NoticeKind::kDrainBrakeEngaged:
-      return absl::StrCat("Nothing was written to ", where, " beyond proven drains: ", notice.count,
-                          " of its backends would go without a Pod deletion that proves it; check "
-                          "the Service's selector and the API server, or raise "
-                          "--drain_brake_percent");
-    case NoticeKind::kSharedLoadBalancerDelaysOthers:
-      return absl::StrCat("Drains on ", where, " delay the ingress controller's updates for ",
-                          notice.detail,
-                          " by up to 70 s a burst; annotate those Services too, or "
-                          "set backend-drain-carry: \"all\" on the IngressClass");
-    case NoticeKind::kForeignChangeRestored:
-      return absl::StrCat("A change that somebody else made to ", where,
-                          " was overtaken by a drain queued behind it and is written back");
-    case NoticeKind::kIngressControllerDrains:
-      return absl::StrCat("The ingress controller of ", where, " drains by itself: its flags are ",
-                          "left alone, membership and acknowledgement go on");
-    case NoticeKind::kLedgerUnavailable:
-      return absl::StrCat("The record of drains on ", where,
-                          " cannot be written to its ConfigMap; ",
-                          "drains go on and are recorded later; check the rights on configmaps");
-    case NoticeKind::kLoadBalancerNotActive:
-      return absl::StrCat("Nothing is written: ", where, " is ", notice.detail, ", not ACTIVE");
-    case NoticeKind::kHealthCheckCannotSeeReadiness:
-      return absl::StrCat("The TCP health check of ", where,
-                          " cannot see that a Pod is not ready; "
-                          "set the Ingress annotations healthcheck-protocol: HTTP and "
-                          "healthcheck-path to the readiness endpoint");
-    case NoticeKind::kAdditionsWaitForSlots:
-      return absl::StrCat(notice.count, " Pods wait to be added to ", where,
-                          ": its limit of backends is reached; lower replicas or maxSurge");
-  }
-  return where;
 }
 
 std::string Summary(const Plan& plan) {
@@ -397,6 +321,16 @@ std::string Explain(const Input& input, const Plan& plan) {
     absl::StrAppend(&text, "no write\n");
   }
   absl::StrAppend(&text, ExplainLedger(input.ledger, plan.ledger));
+  for (const Acknowledgement& acknowledgement : plan.acknowledgements) {
+    if (!input.options.acknowledge_all && input.waiters.count(acknowledgement.pod_uid) == 0) {
+      continue;
+    }
+    absl::StrAppend(&text, ExplainAcknowledgement(acknowledgement, input.now));
+  }
+  for (const GateDecision& gate : plan.gates) {
+    absl::StrAppend(&text, "gate ", gate.pod.ToString(), " in ", gate.key.set.value(), ": ",
+                    ReasonOf(gate.progress), "\n");
+  }
   for (const Notice& notice : plan.notices) {
     absl::StrAppend(&text, IsWarning(notice.kind) ? "warning " : "normal ", ReasonOf(notice.kind));
     if (!notice.regarding.kind.empty()) {

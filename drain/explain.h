@@ -25,9 +25,15 @@ std::string Describe(const Notice& notice, const oci::Ocid& load_balancer);
 // Why a rule decides as it does: "its Pod is terminating".
 absl::string_view Sentence(Rule rule);
 
+// Why a flip waits; empty for none.
+absl::string_view Sentence(Hold hold);
+
 absl::string_view Name(Rule rule);
 absl::string_view Name(Hold hold);
 absl::string_view Name(WriteReason reason);
+absl::string_view Name(DrainProgress progress);
+// The reason of the Pod condition.
+absl::string_view ReasonOf(GateProgress progress);
 
 }  // namespace drain
 

@@ -40,15 +40,28 @@ bool Unfinished(const Draft& draft, const oci::WorkRequestId& id) {
                      [&](const oci::WorkRequest* w) { return w->id == id; });
 }
 
+// What our write will make of the set as a foreign one left it.
+oci::BackendSet SetAsSent(const OwnWrite& own, const oci::BackendSet& read) {
+  if (own.sent.has_value()) return *own.sent;
+  oci::BackendSet sent = read;
+  for (oci::Backend& backend : sent.backends) {
+    if (own.sent_backend.has_value() && backend.name == own.sent_backend->name) {
+      backend.settings = own.sent_backend->settings;
+    }
+  }
+  return sent;
+}
+
 void Detect(Draft& draft, const SetDraft& set) {
   const auto& own = draft.plan.memory.own_write;
   if (!own.has_value() || own->set != set.input->name) return;
-  if (!own->sent.has_value() || own->behind.empty()) return;
+  if (own->behind.empty()) return;
   for (const oci::WorkRequestId& id : own->behind) {
     if (Unfinished(draft, id)) return;
   }
-  if (!Differs(draft, set, *set.read, *own->sent)) return;
-  draft.plan.memory.restorations[set.input->name] = {*set.read, *own->sent};
+  const oci::BackendSet sent = SetAsSent(*own, *set.read);
+  if (!Differs(draft, set, *set.read, sent)) return;
+  draft.plan.memory.restorations[set.input->name] = {*set.read, sent};
 }
 
 // Done, or overtaken by somebody else's newer change.

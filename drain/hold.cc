@@ -4,16 +4,15 @@
 #include <map>
 #include <vector>
 
+#include "drain/acknowledge.h"
+
 namespace drain {
 namespace {
-
-// Health is asked for at most so many replacements of one set in a pass.
-constexpr size_t kHealthPerPass = 8;
 
 // The drains of one workload in one set, and what is left without them.
 struct Group {
   std::vector<Wanted*> at_once;  // nothing known about how long they serve
-  std::vector<Wanted*> windows;  // within backend-drain-serving of their deletion
+  std::vector<Wanted*> windows;  // at the barrier, or within backend-drain-serving
   int proven = 0;
   std::vector<BackendKey> unproven;
 };
@@ -44,14 +43,15 @@ class SetHolder {
     for (Wanted& wanted : set_.wanted) {
       const Endpoint& endpoint = *wanted.verdict.endpoint;
       if (wanted.hold != drain::Hold::kNone || !wanted.drain || wanted.backend->offline ||
-          !endpoint.serving)
+          wanted.backend->drain || !endpoint.serving)
         continue;
       const Rule rule = wanted.verdict.rule;
       if (rule == Rule::kPodGone || rule == Rule::kPodReplaced || rule == Rule::kLeaving) continue;
       if (wanted.end <= draft_.in.now) continue;
       Group& group = groups_[endpoint.workload];
-      const bool window = set_.input->serving > absl::ZeroDuration() &&
-                          wanted.verdict.deleted_at != absl::InfinitePast() &&
+      const bool serves =
+          set_.input->serving > absl::ZeroDuration() || HasWaiter(draft_, wanted.verdict);
+      const bool window = serves && wanted.verdict.deleted_at != absl::InfinitePast() &&
                           draft_.in.now < wanted.end - p99_;
       (window ? group.windows : group.at_once).push_back(&wanted);
     }
@@ -131,9 +131,9 @@ class SetHolder {
 
   void AskHealth(const Group& group) {
     Memory& memory = draft_.plan.memory;
-    size_t asked = 0;
+    size_t asked = HealthAnswered(draft_, set_.input->name);
     for (const BackendKey& key : group.unproven) {
-      if (asked == kHealthPerPass) break;
+      if (asked >= kHealthPerPass) break;
       if (draft_.in.health.count(key) != 0) continue;
       const auto before = memory.health_asked_at.find(key);
       const absl::Time due = before == memory.health_asked_at.end()
@@ -156,6 +156,15 @@ class SetHolder {
 };
 
 }  // namespace
+
+size_t HealthAnswered(const Draft& draft, const oci::BackendSetName& set) {
+  size_t count = 0;
+  for (auto it = draft.in.health.lower_bound({set, oci::BackendName()});
+       it != draft.in.health.end() && it->first.set == set; ++it) {
+    ++count;
+  }
+  return count;
+}
 
 void HoldDrains(Draft& draft) {
   Memory& memory = draft.plan.memory;

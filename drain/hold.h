@@ -11,6 +11,13 @@ namespace drain {
 // depends. Requires a read.
 void HoldDrains(Draft& draft);
 
+// Health is asked for at most so many backends of one set in a pass, whatever number
+// of times the plan is made in it.
+inline constexpr size_t kHealthPerPass = 8;
+
+// How many of the set's backends were answered in this pass.
+size_t HealthAnswered(const Draft& draft, const oci::BackendSetName& set);
+
 }  // namespace drain
 
 #endif  // OCI_BACKEND_DRAIN_DRAIN_HOLD_H_

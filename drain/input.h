@@ -7,8 +7,10 @@
 #ifndef OCI_BACKEND_DRAIN_DRAIN_INPUT_H_
 #define OCI_BACKEND_DRAIN_DRAIN_INPUT_H_
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,9 +29,12 @@ enum class WriteMode { kAuto, kBackend, kBackendSet };
 struct Options {
   absl::Duration coalesce_window = absl::Milliseconds(200);
   absl::Duration coalesce_at_most = absl::Seconds(1);
-  absl::Duration active_poll = absl::Seconds(2);         // while a drain is in force or due
-  absl::Duration idle_poll = absl::Seconds(60);          // otherwise
-  absl::Duration work_request_poll = absl::Seconds(1);   // while a write of ours is in flight
+  absl::Duration active_poll = absl::Seconds(2);        // while a drain is in force or due
+  absl::Duration idle_poll = absl::Seconds(60);         // otherwise
+  absl::Duration work_request_poll = absl::Seconds(1);  // while a write of ours is in flight
+  // After its acceptance a write without an end counts as somebody else's; longer
+  // than a control plane stands still.
+  absl::Duration own_write_give_up = absl::Hours(1);
   absl::Duration health_poll = absl::Seconds(5);         // while a drain waits for health
   absl::Duration lookup_retry = absl::Seconds(1);        // after a lookup that decided nothing
   absl::Duration shut_out = absl::Seconds(70);           // NIC's cache age plus one tick
@@ -44,6 +49,18 @@ struct Options {
   bool membership_behind_foreign = true;  // --write_behind_foreign=membership|never
   WriteMode write_mode = WriteMode::kAuto;
   bool release = false;  // `oci-drain release`: un-drain what we drained and lives
+  // A drain-barrier waiter is presumed for so long after a deletion.
+  absl::Duration presume_waiter = absl::Seconds(3);
+  // Every ending Pod is to be told how far its drain is, not only those that wait
+  // at the barrier: the load balancer is looked at for them too.
+  bool acknowledge_all = false;
+  // Pods with our readiness gate are looked after, and made ready after so long in
+  // any case (0: never).
+  bool gates = false;
+  absl::Duration gate_fail_safe = absl::ZeroDuration();
+  // Where no slot is free and none will be, one waiting Pod of a workload is made ready
+  // without (--gate_at_limit=release), so that the rollout ends an old one.
+  bool gate_release_at_limit = false;
 };
 
 // What a live GET of a Pod answered.
@@ -55,6 +72,8 @@ struct PodLookup {
   std::vector<std::string> pod_ips;
   std::string phase;
   bool disruption_target = false;
+  bool gated = false;      // our readiness gate is among its gates
+  bool gate_true = false;  // and its condition is True
   absl::Time deletion_timestamp = absl::InfiniteFuture();
   absl::Duration deletion_grace = absl::ZeroDuration();
 };
@@ -85,6 +104,7 @@ struct Workload {
   int wanted = 0;           // spec.replicas
   int max_unavailable = 0;  // Pods
   bool deleting = false;
+  bool gated = false;  // its Pods have our readiness gate
 };
 
 // An address of core Endpoints with NIC's one port: a backend that NIC wants.
@@ -112,12 +132,25 @@ struct SetInput {
   bool has_membership = true;
   absl::Duration serving = absl::ZeroDuration();  // P/backend-drain-serving
   absl::Duration shutdown = absl::Seconds(30);    // P/backend-drain-shutdown
+  // P/backend-drain-sticky-cutoff; absent: drained backends keep their sessions.
+  std::optional<absl::Duration> sticky_cutoff;
   std::vector<Endpoint> endpoints;
   // NIC's one port: with it and an endpoint's ip, what NIC wants in the set.
   // 0: the port cannot be told, so nothing is said about membership.
   int target_port = 0;
   std::optional<Membership> membership;  // absent: not asked in this pass
+  // Of the free slots of the load balancer, what this set may take now; absent: all.
+  std::optional<int> max_additions;
+  // A while ago OCI refused to let the set hold more than this; absent: it did not.
+  std::optional<int> refused_beyond;
 };
+
+// How many backends the set may hold as far as is known: the limit, or what OCI refused
+// to exceed.
+inline int LimitOf(const Options& options, const SetInput& set) {
+  return std::min(options.max_backends_per_set,
+                  set.refused_beyond.value_or(options.max_backends_per_set));
+}
 
 struct Read {
   base::Shared<oci::LoadBalancer> load_balancer;  // hundreds of backends, perhaps
@@ -137,6 +170,11 @@ struct HealthAnswer {
   oci::BackendHealth health;
 };
 
+struct SetHealthAnswer {
+  bool answered = false;
+  oci::BackendSetHealth health;
+};
+
 struct Input {
   absl::Time now;
   Options options;
@@ -147,6 +185,9 @@ struct Input {
   absl::Time last_ingress_change = absl::InfinitePast();
   std::vector<SetInput> sets;
   std::vector<Workload> workloads;
+  // UIDs of Pods that wait at the drain barrier: their processes do not end before
+  // it says so.
+  std::set<std::string> waiters;
 
   // Absent: never read. A failed question leaves the last answer in place and
   // sets its _failed flag, so that it is not asked again in this pass.
@@ -158,6 +199,7 @@ struct Input {
   bool own_work_request_failed = false;
   absl::Time own_work_request_polled_at = absl::InfinitePast();
   std::map<BackendKey, HealthAnswer> health;  // of this pass
+  std::map<oci::BackendSetName, SetHealthAnswer> set_health;
 
   Ledger ledger;
   bool ledger_loaded = true;

@@ -68,15 +68,9 @@ Verdict JudgeEndpoint(const Endpoint& endpoint) {
 // Smaller decides. A live Pod wins over all; then what cannot be resolved, which
 // could be a live Pod; then proofs over inferences.
 int Precedence(const Verdict& verdict) {
-  switch (verdict.want) {
-    case Want::kUndrained:
-      return 0;
-    case Want::kKeep:
-      return 1;
-    case Want::kDrained:
-      return verdict.proven() ? 2 : 3;
-  }
-  return 3;
+  if (verdict.want == Want::kUndrained) return 0;
+  if (verdict.want == Want::kKeep) return 1;
+  return verdict.proven() ? 2 : 3;
 }
 
 // Of two Pods that end at one address the later deadline counts.
@@ -105,8 +99,7 @@ bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend) {
   if (backend == nullptr || endpoint.pod.name.empty()) return false;
   if (endpoint.lookup.state != LookupState::kNotAsked) return false;
   if (SamePod(endpoint, endpoint.cached_uid)) {
-    return !backend->drain && !endpoint.serving &&
-           endpoint.deletion_timestamp == absl::InfiniteFuture();
+    return !endpoint.serving && endpoint.deletion_timestamp == absl::InfiniteFuture();
   }
   return !endpoint.terminating;
 }
@@ -116,6 +109,10 @@ absl::Time ExpectedEnd(const Verdict& verdict, absl::Duration serving) {
     return std::min(verdict.deadline, verdict.deleted_at + serving);
   }
   return verdict.deadline;
+}
+
+absl::Time ReleaseAt(const Verdict& verdict, absl::Duration shutdown) {
+  return std::max(verdict.deadline - shutdown, verdict.deleted_at);
 }
 
 }  // namespace drain

@@ -32,13 +32,17 @@ std::map<oci::BackendName, Verdict> JudgeSet(const SetInput& set);
 
 // Whether a live GET of the endpoint's Pod would change what happens to its
 // backend as read (null: the set does not hold it, so nothing would): the Pod is
-// not cached under this UID, or it does not serve while the backend is routable
-// and metadata cannot say whether it is leaving.
+// not cached under this UID, or it does not serve and metadata cannot say whether it is
+// leaving.
 bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend);
 
 // When the process of a draining Pod is expected to end: with
 // backend-drain-serving that long after its deletion, else at SIGKILL.
 absl::Time ExpectedEnd(const Verdict& verdict, absl::Duration serving);
+
+// When the drain barrier lets a draining Pod go in any case: `shutdown` before its
+// deadline, but not before its deletion.
+absl::Time ReleaseAt(const Verdict& verdict, absl::Duration shutdown);
 
 }  // namespace drain
 

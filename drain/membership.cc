@@ -21,7 +21,9 @@ void Remember(Draft& draft, const SetDraft& set) {
                          endpoint.lookup.deletion_timestamp != absl::InfiniteFuture();
     const auto remember = [&](const oci::BackendName& address) {
       KnownBackend& backend = known[set.Key(address)];
-      if (backend.pod_uid != endpoint.uid) backend = KnownBackend{.pod_uid = endpoint.uid};
+      if (backend.pod_uid != endpoint.uid) {
+        backend = KnownBackend{.pod_uid = endpoint.uid, .pod = endpoint.pod.name};
+      }
       backend.gone_at = absl::InfiniteFuture();
       backend.seen_deleted = backend.seen_deleted || deleted;
     };
@@ -116,14 +118,10 @@ void Forget(Draft& draft) {
   });
 }
 
-int FreeSlots(const Draft& draft, const oci::BackendSet& base) {
-  size_t total = 0;
-  for (const auto& [name, set] : draft.in.read->load_balancer->backend_sets) {
-    total += set.backends.size();
-  }
-  const int in_set = draft.in.options.max_backends_per_set - static_cast<int>(base.backends.size());
-  const int in_all = draft.in.options.max_backends_per_load_balancer - static_cast<int>(total);
-  return std::max(0, std::min(in_set, in_all));
+int FreeSlots(const Draft& draft, const SetDraft& set, const oci::BackendSet& base) {
+  const FreeOf free = FreeIn(draft, set, base);
+  const int share = set.input->max_additions.value_or(std::min(free.set, free.load_balancer));
+  return std::max(0, std::min({free.set, free.load_balancer, share}));
 }
 
 oci::Backend NewBackend(const Member& member, bool drain) {
@@ -143,6 +141,15 @@ bool RemovalProven(const Draft& draft, const BackendKey& key) {
 }
 
 }  // namespace
+
+FreeOf FreeIn(const Draft& draft, const SetDraft& set, const oci::BackendSet& base) {
+  size_t total = 0;
+  for (const auto& [name, other] : draft.in.read->load_balancer->backend_sets) {
+    total += other.backends.size();
+  }
+  return {LimitOf(draft.in.options, *set.input) - static_cast<int>(base.backends.size()),
+          draft.in.options.max_backends_per_load_balancer - static_cast<int>(total)};
+}
 
 bool IsOurs(const Draft& draft, const SetDraft& set, const oci::BackendName& backend) {
   const BackendKey key = set.Key(backend);
@@ -188,7 +195,7 @@ MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::Ba
     change.removals.push_back(backend.name);
     if (!RemovalProven(draft, set.Key(backend.name))) ++change.unproven_removals;
   }
-  int free = FreeSlots(draft, base) + static_cast<int>(change.removals.size());
+  int free = FreeSlots(draft, set, base) + static_cast<int>(change.removals.size());
   const BackendIndex index(base);
   absl::flat_hash_set<absl::string_view> added;
   for (const Member& member : answer->members) {

@@ -29,6 +29,14 @@ struct MembershipChange {
 // set.input->membership (none answered: no change).
 MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::BackendSet& base);
 
+// How many backends more the two limits allow; negative: there are too many.
+struct FreeOf {
+  int set = 0;
+  int load_balancer = 0;
+};
+// Of `base`, a version of the set. Requires a read.
+FreeOf FreeIn(const Draft& draft, const SetDraft& set, const oci::BackendSet& base);
+
 // Whether the address is or was a Pod of the set's Service: by an endpoint, the
 // ledger, or what this process saw.
 bool IsOurs(const Draft& draft, const SetDraft& set, const oci::BackendName& backend);

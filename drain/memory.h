@@ -60,13 +60,24 @@ struct OwnWrite {
   absl::Time accepted_at;
   // The set as it will be once applied; absent for UpdateBackend.
   std::optional<oci::BackendSet> sent;
+  // Of UpdateBackend: the backend whose settings it echoed, flags as read.
+  std::optional<oci::Backend> sent_backend;
   // Foreign work requests that were unfinished when it was accepted.
+  std::set<oci::WorkRequestId> behind;
+};
+
+// A write of ours without an answer: it may have been accepted.
+struct LostWrite {
+  bool whole_set = false;
+  absl::Time sent_at;
+  // Foreign work requests that were unfinished when it was sent: it is none of them.
   std::set<oci::WorkRequestId> behind;
 };
 
 // A Pod's address that this process saw published by the set's Service.
 struct KnownBackend {
   std::string pod_uid;
+  std::string pod;  // its name
   // When it was first seen published no more; InfiniteFuture() while it is.
   absl::Time gone_at = absl::InfiniteFuture();
   bool seen_deleted = false;  // with a deletionTimestamp
@@ -86,6 +97,7 @@ struct Memory {
   std::map<BackendKey, absl::Time> registered_at;
   std::map<BackendKey, KnownBackend> known;
   std::optional<OwnWrite> own_write;
+  std::optional<LostWrite> lost_write;
   absl::Time last_write = absl::InfinitePast();  // accepted, on this load balancer
   absl::Time last_burst = absl::InfinitePast();  // its first accepted write
   // Sets of the running burst that are still to be written.
@@ -110,7 +122,20 @@ struct Memory {
   std::map<BackendKey, absl::Time> health_asked_at;
   // Backends whose registration was proven healthy once.
   std::set<BackendKey> proven;
-  std::set<std::string> told;  // notices that are given once
+  // Ending Pods that a set, by a proving look, does not hold; the value is the UID.
+  std::map<BackendKey, std::string> not_registered;
+  // Backends that are proven to route to a Pod whose gate waits; the value is the UID.
+  std::map<BackendKey, std::string> routed;
+  // By the name of a workload at a limit: the UID of its Pod that was made ready without
+  // a slot.
+  std::map<std::string, std::string> gate_released;
+  std::map<std::string, absl::Time> gate_since;  // by the UID of a Pod that waits
+  // Ending Pods that were seen waiting at the drain barrier, and workloads whose
+  // last deleted Pod was ("Deployment shop/web").
+  std::set<std::string> waited;
+  std::set<std::string> waiting_workloads;
+  std::set<std::string> let_go;  // of `waited`: those of which every set has let go
+  std::set<std::string> told;    // notices that are given once
   bool first_read_done = false;
   int waves = 0;  // groups of flips that fell due together, per set, summed
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "drain/acknowledge.h"
+#include "drain/gate.h"
 
 namespace drain {
 namespace {
@@ -26,16 +28,26 @@ LedgerEntry EntryFor(const Verdict& verdict, absl::Time now) {
   return entry;
 }
 
-Wanted WantedFor(const oci::Backend& backend, bool drain, const Verdict& verdict,
-                 const SetInput& set) {
+Wanted WantedFor(const Draft& draft, const SetInput& set, const oci::Backend& backend,
+                 const Verdict& verdict) {
   Wanted wanted;
   wanted.backend = &backend;
-  wanted.drain = drain;
+  wanted.drain = verdict.want == Want::kDrained;
   wanted.verdict = verdict;
   wanted.pod = verdict.endpoint->pod.name;
   wanted.pod_uid = verdict.endpoint->uid;
-  wanted.end = ExpectedEnd(verdict, set.serving);
+  wanted.end = HasWaiter(draft, verdict) ? ReleaseAt(verdict, set.shutdown)
+                                         : ExpectedEnd(verdict, set.serving);
   return wanted;
+}
+
+// When a drained backend of a sticky set is to go offline, so that this is confirmed
+// by the cutoff; InfiniteFuture(): never.
+absl::Time OfflineAt(const Draft& draft, const SetDraft& set, const Verdict& verdict) {
+  const std::optional<absl::Duration>& cutoff = set.input->sticky_cutoff;
+  if (!set.read->has_session_persistence || !cutoff.has_value()) return absl::InfiniteFuture();
+  return verdict.deadline - set.input->shutdown - *cutoff - WorkRequestP99(draft.plan.memory) -
+         draft.in.options.coalesce_at_most;
 }
 
 // Reads one set against its verdicts.
@@ -69,7 +81,7 @@ class SetObserver {
 
   void ObserveBackend(const oci::Backend& backend, const Verdict& verdict) {
     if (verdict.want == Want::kUndrained) {
-      backend.drain ? LiveAndDrained(backend, verdict) : LiveAndRoutable(backend);
+      backend.drain ? LiveAndDrained(backend, verdict) : LiveAndRoutable(backend, verdict);
     } else if (verdict.want == Want::kDrained && set_.ruled) {
       backend.drain ? EndingAndDrained(backend, verdict) : EndingAndRoutable(backend, verdict);
     }
@@ -87,13 +99,24 @@ class SetObserver {
       return;
     }
     if (entry->by_operator && entry->pod_uid == verdict.endpoint->uid) return;
-    set_.wanted.push_back(WantedFor(backend, false, verdict, *set_.input));
-    if (draft_.stand_down) set_.wanted.back().hold = Hold::kStandDown;
+    Want(backend, verdict);
   }
 
-  void LiveAndRoutable(const oci::Backend& backend) {
+  void LiveAndRoutable(const oci::Backend& backend, const Verdict& verdict) {
     const BackendKey key = set_.Key(backend.name);
-    if (Entry(key) != nullptr && Quiet()) draft_.plan.ledger.erase(key);
+    const LedgerEntry* entry = Entry(key);
+    if (entry == nullptr) return;
+    if (backend.offline && entry->offline && !entry->by_operator) {
+      Want(backend, verdict);
+    } else if (Quiet()) {
+      draft_.plan.ledger.erase(key);
+    }
+  }
+
+  Wanted& Want(const oci::Backend& backend, const Verdict& verdict) {
+    set_.wanted.push_back(WantedFor(draft_, *set_.input, backend, verdict));
+    if (draft_.stand_down) set_.wanted.back().hold = Hold::kStandDown;
+    return set_.wanted.back();
   }
 
   void EndingAndDrained(const oci::Backend& backend, const Verdict& verdict) {
@@ -107,7 +130,20 @@ class SetObserver {
       entry->deadline = verdict.deadline;
       entry->deleted_at = verdict.deleted_at;
     }
-    if (!PastForce(draft_, verdict.deadline)) set_.in_force = true;
+    if (PastForce(draft_, verdict.deadline)) return;
+    set_.in_force = true;
+    CutOff(backend, verdict);
+  }
+
+  // The second step for sticky sets: a drain alone leaves persisted sessions.
+  void CutOff(const oci::Backend& backend, const Verdict& verdict) {
+    const absl::Time at = OfflineAt(draft_, set_, verdict);
+    if (backend.offline || Entry(set_.Key(backend.name))->by_operator) return;
+    if (draft_.in.now < at) {
+      draft_.LookBy(at);
+    } else {
+      Want(backend, verdict).offline = true;
+    }
   }
 
   // The backend was routable in the read before, no write of ours drained it.
@@ -123,7 +159,8 @@ class SetObserver {
   void EndingAndRoutable(const oci::Backend& backend, const Verdict& verdict) {
     const BackendKey key = set_.Key(backend.name);
     LedgerEntry* entry = Entry(key);
-    Wanted wanted = WantedFor(backend, true, verdict, *set_.input);
+    Wanted wanted = WantedFor(draft_, *set_.input, backend, verdict);
+    wanted.offline = draft_.in.now >= OfflineAt(draft_, set_, verdict);
     if (entry != nullptr && entry->pod_uid == wanted.pod_uid) {
       const auto carried = draft_.plan.memory.carried.find(key);
       wanted.again = entry->confirmed || (carried != draft_.plan.memory.carried.end() &&
@@ -143,19 +180,26 @@ class SetObserver {
     set_.wanted.push_back(std::move(wanted));
   }
 
-  // Confirms what is proven and forgets what is over.
+  // Confirms what is proven and forgets what is over. An idle look does not ask for
+  // work requests, so what is over when nothing is in force has to.
   void SettleEntries() {
-    if (!quiet_) return;
     auto it = draft_.plan.ledger.lower_bound({set_.input->name, oci::BackendName()});
     while (it != draft_.plan.ledger.end() && it->first.set == set_.input->name) {
       const oci::Backend* backend = set_.backends.Find(it->first.backend.value());
       LedgerEntry& entry = it->second;
-      if ((backend == nullptr || backend->drain) && !entry.confirmed && !entry.by_operator) {
+      const bool shown =
+          backend == nullptr || (backend->drain && (backend->offline || !entry.offline));
+      const bool proven = shown && !entry.confirmed && !entry.by_operator;
+      const auto verdict = set_.verdicts.find(it->first.backend);
+      // A live Pod at the address has no drain of its own to be taken back.
+      const bool over = backend == nullptr && (verdict == set_.verdicts.end() ||
+                                               verdict->second.want == Want::kUndrained);
+      if ((proven || over) && !Quiet()) return;
+      if (proven) {
         entry.confirmed = true;
         TellDrained(it->first, entry);
       }
-      const bool published = set_.verdicts.count(it->first.backend) != 0;
-      it = backend == nullptr && !published ? draft_.plan.ledger.erase(it) : std::next(it);
+      it = over ? draft_.plan.ledger.erase(it) : std::next(it);
     }
   }
 
@@ -168,6 +212,8 @@ class SetObserver {
     const absl::Time from =
         entry.deleted_at == absl::InfinitePast() ? entry.since : entry.deleted_at;
     notice.took = draft_.in.now - from;
+    notice.slack = entry.deadline - draft_.in.now;
+    notice.count = entry.offline ? 1 : 0;
     draft_.plan.notices.push_back(std::move(notice));
   }
 
@@ -203,6 +249,7 @@ void ObserveRegistrations(Draft& draft) {
 
 void TellMissedDeadlines(Draft& draft) {
   for (const auto& [key, entry] : draft.plan.ledger) {
+    draft.KeepMissedDeadline(key, entry.pod_uid);
     if (entry.by_operator || entry.confirmed || entry.deadline >= draft.in.now) continue;
     Notice notice;
     notice.kind = NoticeKind::kDrainDeadlineMissed;
@@ -212,9 +259,7 @@ void TellMissedDeadlines(Draft& draft) {
     for (const SetInput& set : draft.in.sets) {
       if (set.name == key.set) notice.regarding = set.service;
     }
-    draft.TellOnce(
-        absl::StrCat("missed|", key.set.value(), "|", key.backend.value(), "|", entry.pod_uid),
-        std::move(notice));
+    draft.TellMissedDeadline(entry.pod_uid, std::move(notice));
   }
 }
 
@@ -233,6 +278,24 @@ void ForgetLostEntries(Draft& draft) {
 }
 
 }  // namespace
+
+namespace {
+
+std::string MissedDeadlineName(const BackendKey& key, const std::string& pod_uid) {
+  return absl::StrCat("missed|", key.set.value(), "|", key.backend.value(), "|", pod_uid);
+}
+
+}  // namespace
+
+void Draft::TellMissedDeadline(const std::string& pod_uid, Notice notice) {
+  const std::string name = MissedDeadlineName(notice.key, pod_uid);
+  TellOnce(name, std::move(notice));
+}
+
+void Draft::KeepMissedDeadline(const BackendKey& key, const std::string& pod_uid) {
+  std::string name = MissedDeadlineName(key, pod_uid);
+  if (in.memory.told.count(name) != 0) raised.insert(std::move(name));
+}
 
 namespace {
 
@@ -275,7 +338,8 @@ void JudgeSets(Draft& draft) {
     }();
     if ((set.ruled || has_entries) && set.read != nullptr) {
       for (const Endpoint& endpoint : input.endpoints) {
-        if (WantsLookup(endpoint, set.backends.Find(endpoint.backend.value()))) {
+        if (WantsLookup(endpoint, set.backends.Find(endpoint.backend.value())) ||
+            (in.options.gates && MayWaitForGate(endpoint))) {
           draft.plan.questions.pods.insert(endpoint.pod);
         }
       }

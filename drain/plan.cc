@@ -5,9 +5,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "drain/acknowledge.h"
 #include "drain/choose.h"
 #include "drain/draft.h"
 #include "drain/foreign.h"
+#include "drain/gate.h"
 #include "drain/hold.h"
 #include "drain/membership.h"
 #include "drain/observe.h"
@@ -80,6 +82,9 @@ void TellObstacles(Draft& draft) {
     if (set.read->health_checker_protocol == "TCP") {
       draft.TellOnce(Once("tcp", input), About(NoticeKind::kHealthCheckCannotSeeReadiness, input));
     }
+    if (set.read->has_session_persistence && !input.sticky_cutoff.has_value()) {
+      draft.TellOnce(Once("sticky", input), About(NoticeKind::kStickySetWithoutCutoff, input));
+    }
     TellAboutBackends(draft, set);
   }
 }
@@ -113,11 +118,47 @@ void TellState(Draft& draft) {
   draft.TellOnce(once, std::move(notice));
 }
 
+bool HoldsPods(const Draft& draft, const SetDraft& set) {
+  const std::vector<oci::Backend>& backends = set.read->backends;
+  return backends.empty() ||
+         std::any_of(backends.begin(), backends.end(),
+                     [&](const oci::Backend& backend) { return IsOurs(draft, set, backend.name); });
+}
+
+bool HoldsAddress(const SetDraft& set, absl::string_view ip) {
+  const std::vector<oci::Backend>& backends = set.read->backends;
+  return std::any_of(backends.begin(), backends.end(),
+                     [&](const oci::Backend& backend) { return backend.ip_address == ip; });
+}
+
+// The ingress controller adds what is published: the backend of an ending Pod would
+// come in routable. Sets that hold nodes, or Pods under another port, are not filled
+// so.
+bool MayComeRoutable(const Draft& draft, const SetDraft& set) {
+  if (!set.ruled || set.read == nullptr || set.pending_add.empty()) return false;
+  if (!HoldsPods(draft, set)) return false;
+  const auto may_come = [&](const oci::BackendName& name) {
+    const auto found = set.verdicts.find(name);
+    if (found == set.verdicts.end()) return false;
+    const Verdict& verdict = found->second;
+    // A Pod that leaves without a deadline stays published for as long as it likes.
+    const absl::Time until =
+        std::min(verdict.deadline,
+                 draft.plan.memory.pending_since.at(set.Key(name)) + draft.in.options.force_after);
+    return verdict.want == Want::kDrained && draft.in.now < until &&
+           !HoldsAddress(set, verdict.endpoint->ip);
+  };
+  return std::any_of(set.pending_add.begin(), set.pending_add.end(), may_come);
+}
+
 bool Active(const Draft& draft) {
   if (draft.plan.memory.own_write.has_value() || draft.settled) return true;
+  if (draft.plan.memory.lost_write.has_value()) return true;
+  if (draft.awaits_look) return true;
   if (!draft.plan.memory.restorations.empty()) return true;
-  return std::any_of(draft.sets.begin(), draft.sets.end(), [](const SetDraft& set) {
-    return set.in_force || set.foreign_revives || !set.wanted.empty();
+  return std::any_of(draft.sets.begin(), draft.sets.end(), [&](const SetDraft& set) {
+    return set.in_force || set.foreign_revives || !set.wanted.empty() ||
+           MayComeRoutable(draft, set);
   });
 }
 
@@ -174,6 +215,7 @@ void Decide(Draft& draft, const SetDraft& set) {
     const long index = wanted.backend - set.read->backends.data();
     Decision& decision = *(begin + index);
     decision.want_drained = wanted.drain;
+    decision.want_offline = wanted.offline && !wanted.backend->offline;
     decision.hold = wanted.hold;
     decision.until = wanted.until;
   }
@@ -232,10 +274,13 @@ Plan MakePlan(const Input& input) {
   SettleOwnWrite(draft);
   ClassifyForeign(draft);
   JudgeSets(draft);
+  ObserveWaiters(draft);
   if (input.read.has_value()) {
     ObserveRead(draft);
     ObserveMembership(draft);
     ObserveRestorations(draft);
+    ObserveAbsence(draft);
+    ObserveGates(draft);
     HoldDrains(draft);
   }
   AskForLook(draft);
@@ -244,6 +289,9 @@ Plan MakePlan(const Input& input) {
   draft.plan.at_rest = input.read.has_value() && !Active(draft);
   TellObstacles(draft);
   TellState(draft);
+  WarnOfMisses(draft);
+  DecideGates(draft);
+  if (input.read.has_value()) Acknowledge(draft);
   for (const SetDraft& set : draft.sets) {
     if (set.read != nullptr && (set.ruled || !set.wanted.empty())) Decide(draft, set);
   }
@@ -261,7 +309,11 @@ Memory Accepted(const Plan& plan, const oci::WorkRequestId& work_request, absl::
   own.reason = write.reason;
   own.accepted_at = now;
   own.behind = write.behind;
-  if (write.whole_set) own.sent = Applied(write);
+  if (write.whole_set) {
+    own.sent = Applied(write);
+  } else {
+    own.sent_backend = *FindBackend(write.base, write.change.flips.begin()->first);
+  }
   memory.own_write = std::move(own);
   memory.last_write = now;
   if (memory.burst_sets.erase(write.set) == 0) {
@@ -277,6 +329,14 @@ Memory Accepted(const Plan& plan, const oci::WorkRequestId& work_request, absl::
   } else if (!write.behind.empty()) {
     ++memory.beside_foreign;
   }
+  return memory;
+}
+
+Memory Lost(const Plan& plan, absl::Time now) {
+  Memory memory = plan.memory;
+  memory.lost_write = LostWrite{plan.write->whole_set, now, plan.write->behind};
+  // If it was accepted the ingress controller is shut out by it.
+  memory.last_write = now;
   return memory;
 }
 

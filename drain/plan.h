@@ -27,16 +27,17 @@
 namespace drain {
 
 struct Questions {
-  bool own_work_request = false;          // GetWorkRequest of memory.own_write
-  bool work_requests = false;             // ListWorkRequests, answered before `read`
-  bool read = false;                      // GetLoadBalancer
-  std::set<kube::ObjectKey> pods;         // GetPod
-  std::set<kube::ObjectKey> memberships;  // GetEndpoints of these Services
-  std::set<BackendKey> health;            // GetBackendHealth
+  bool own_work_request = false;             // GetWorkRequest of memory.own_write
+  bool work_requests = false;                // ListWorkRequests, answered before `read`
+  bool read = false;                         // GetLoadBalancer
+  std::set<kube::ObjectKey> pods;            // GetPod
+  std::set<kube::ObjectKey> memberships;     // GetEndpoints of these Services
+  std::set<BackendKey> health;               // GetBackendHealth
+  std::set<oci::BackendSetName> set_health;  // GetBackendSetHealth
 
   bool empty() const {
     return !own_work_request && !work_requests && !read && pods.empty() && memberships.empty() &&
-           health.empty();
+           health.empty() && set_health.empty();
   }
 };
 
@@ -82,6 +83,7 @@ struct Decision {
   bool in_set = false;
   bool drained = false;       // as read
   bool want_drained = false;  // by the rule
+  bool want_offline = false;  // by the sticky cutoff, and it is not yet
   Hold hold = Hold::kNone;
   absl::Time until = absl::InfiniteFuture();     // when the hold ends at the latest
   absl::Time deadline = absl::InfiniteFuture();  // SIGKILL
@@ -90,6 +92,7 @@ struct Decision {
 struct Flip {
   BackendKey key;
   bool drain = true;
+  bool offline = false;
   std::string pod;
   std::string pod_uid;
   absl::Time deadline = absl::InfiniteFuture();
@@ -131,6 +134,10 @@ enum class NoticeKind {
   kLoadBalancerNotActive,
   kHealthCheckCannotSeeReadiness,
   kAdditionsWaitForSlots,
+  kStickySetWithoutCutoff,
+  kDrainDeadlineAtRisk,
+  kDrainWaitEnded,
+  kGateHasNoBackendSet,
 };
 
 struct Notice {
@@ -139,8 +146,47 @@ struct Notice {
   BackendKey key;                   // set and backend where it is about one
   std::string pod;
   absl::Duration took = absl::ZeroDuration();
+  // Of a confirmed drain: how long before the Pod's deadline; infinite: it has none.
+  absl::Duration slack = absl::InfiniteDuration();
   int count = 0;
   std::string detail;  // text from outside (errorDetails, names), to be quoted
+};
+
+// How far a backend set has let go of a Pod that ends.
+enum class DrainProgress {
+  kWaiting,        // it may be sent new requests
+  kHeldBack,       // the same, since its drain waits for a replacement
+  kDrained,        // confirmed drained; offline, of a sticky set with a cutoff
+  kNotRegistered,  // confirmed: the set does not hold it
+};
+
+struct Acknowledgement {
+  BackendKey key;
+  kube::ObjectKey pod;  // no name: only its UID is remembered
+  std::string pod_uid;
+  DrainProgress progress = DrainProgress::kWaiting;
+  absl::Time deadline = absl::InfiniteFuture();  // SIGKILL
+  // The deadline less backend-drain-shutdown: the Pod is let go then in any case.
+  absl::Time release_at = absl::InfiniteFuture();
+};
+
+// How far a backend set is on the way to a Pod whose readiness gate waits.
+enum class GateProgress {
+  kReady,          // in the set, undrained, its work request done, healthy
+  kNotRegistered,  // not in the set
+  kDrained,        // drained or offline, of an earlier Pod with its address perhaps
+  kRegistering,    // a work request that may concern it is not done
+  kNotHealthy,     // not OK by a check newer than the registration, or not known
+  kDrainsFirst,    // ready, but earlier Pods of its workload wait for their drains
+  kFailSafe,       // not ready, but it has waited for gate_fail_safe
+  kNoSlot,         // not ready, but made so to make room at a limit
+};
+
+struct GateDecision {
+  BackendKey key;
+  kube::ObjectKey pod;
+  std::string pod_uid;
+  GateProgress progress = GateProgress::kNotRegistered;
 };
 
 struct Plan {
@@ -150,6 +196,11 @@ struct Plan {
   Ledger ledger;
   std::vector<Decision> decisions;
   std::vector<Notice> notices;
+  // Each ending Pod in each set of an opted-in Service that has, or had, its
+  // address; in the order of the keys.
+  std::vector<Acknowledgement> acknowledgements;
+  // Each Pod whose gate waits, in each set that routes to it.
+  std::vector<GateDecision> gates;
   absl::Time next_look = absl::InfiniteFuture();
   // The load balancer was read, nothing of ours is under way and no flip is wanted.
   bool at_rest = false;
@@ -160,6 +211,11 @@ Plan MakePlan(const Input& input);
 
 // The memory once `plan.write` was accepted at `now`.
 Memory Accepted(const Plan& plan, const oci::WorkRequestId& work_request, absl::Time now);
+
+// The memory once `plan.write` was sent at `now` and nothing tells whether it was
+// accepted. No other write is planned until a list of work requests shows none that
+// it could be.
+Memory Lost(const Plan& plan, absl::Time now);
 
 }  // namespace drain
 

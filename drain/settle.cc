@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "drain/observe.h"
+#include "oci/work_request.h"
 
 namespace drain {
 namespace {
@@ -21,18 +25,27 @@ bool Harmless(const oci::WorkRequest& work_request) {
          std::end(kHarmlessTypes);
 }
 
+kube::ObjectReference ServiceOf(const Draft& draft, const oci::BackendSetName& name) {
+  for (const SetInput& set : draft.in.sets) {
+    if (set.name == name) return set.service;
+  }
+  return {};
+}
+
+void TellFailed(Draft& draft, std::string detail) {
+  Notice notice;
+  notice.kind = NoticeKind::kWorkRequestFailed;
+  notice.key.set = draft.plan.memory.own_write->set;
+  notice.regarding = ServiceOf(draft, notice.key.set);
+  notice.detail = std::move(detail);
+  draft.plan.notices.push_back(std::move(notice));
+}
+
 void Finish(Draft& draft, const oci::WorkRequest& answer) {
   Memory& memory = draft.plan.memory;
   const OwnWrite& own = *memory.own_write;
   if (answer.state == oci::WorkRequestState::kFailed) {
-    Notice notice;
-    notice.kind = NoticeKind::kWorkRequestFailed;
-    notice.key.set = own.set;
-    notice.detail = answer.error_details.empty() ? answer.message : answer.error_details;
-    for (const SetInput& set : draft.in.sets) {
-      if (set.name == own.set) notice.regarding = set.service;
-    }
-    draft.plan.notices.push_back(std::move(notice));
+    TellFailed(draft, answer.error_details.empty() ? answer.message : answer.error_details);
     // What it was to drain never was drained: the next write is the first again.
     std::erase_if(memory.carried, [&](const auto& item) {
       const auto entry = draft.plan.ledger.find(item.first);
@@ -48,6 +61,44 @@ void Finish(Draft& draft, const oci::WorkRequest& answer) {
   }
   memory.own_write.reset();
   draft.settled = true;
+}
+
+// Whatever it still does then is seen in the list of work requests, as foreign.
+void GiveUp(Draft& draft) {
+  TellFailed(draft, absl::StrCat("work request ", draft.plan.memory.own_write->work_request.value(),
+                                 " has not ended within ",
+                                 absl::FormatDuration(draft.in.options.own_write_give_up),
+                                 "; the load balancer is read and planned for anew"));
+  draft.plan.memory.own_write.reset();
+  draft.settled = true;
+}
+
+// The list shows a write that was accepted without our knowing as a foreign one; to
+// answer that with another write, whose answer is lost too, would never end.
+void SettleLostWrite(Draft& draft) {
+  std::optional<LostWrite>& lost = draft.plan.memory.lost_write;
+  if (!lost.has_value()) return;
+  const bool given_up = draft.in.now - lost->sent_at >= draft.in.options.own_write_give_up;
+  const bool listed = draft.in.work_requests->this_pass;
+  const absl::string_view type = lost->whole_set ? "UpdateBackendSet" : "UpdateBackend";
+  const bool may_run = std::any_of(
+      draft.foreign.begin(), draft.foreign.end(),
+      [&](const oci::WorkRequest* w) { return w->type == type && lost->behind.count(w->id) == 0; });
+  if (given_up || (listed && !may_run)) lost.reset();
+}
+
+// Where the ETag moves only when a write is applied, a foreign one can be accepted
+// between our read and our write, and be ahead of ours without our knowing.
+void NoteAhead(Draft& draft) {
+  std::optional<OwnWrite>& own = draft.plan.memory.own_write;
+  if (!own.has_value()) return;
+  const std::vector<oci::WorkRequest>& all = draft.in.work_requests->all;
+  const auto ours = std::find_if(
+      all.begin(), all.end(), [&](const oci::WorkRequest& w) { return w.id == own->work_request; });
+  if (ours == all.end()) return;
+  for (const oci::WorkRequest* foreign : draft.foreign) {
+    if (foreign->time_accepted <= ours->time_accepted) own->behind.insert(foreign->id);
+  }
 }
 
 }  // namespace
@@ -79,14 +130,26 @@ absl::Duration WorkRequestP99(const Memory& memory) {
 void SettleOwnWrite(Draft& draft) {
   const Input& in = draft.in;
   if (!in.memory.own_write.has_value()) return;
-  if (in.own_work_request.has_value() && in.own_work_request->finished()) {
-    Finish(draft, *in.own_work_request);
-    return;
+  const bool looked = in.own_work_request.has_value() || in.own_work_request_failed;
+  oci::WorkRequestProgress progress;
+  if (in.own_work_request.has_value()) progress.state = in.own_work_request->state;
+  progress.accepted = in.memory.own_write->accepted_at;
+  progress.last_look = looked ? in.now : in.own_work_request_polled_at;
+  const oci::WorkRequestStep step =
+      oci::NextStep(progress, {in.options.work_request_poll, in.options.own_write_give_up}, in.now);
+  switch (step.action) {
+    case oci::WorkRequestStep::Action::kDone:
+    case oci::WorkRequestStep::Action::kFailed:
+      Finish(draft, *in.own_work_request);
+      break;
+    case oci::WorkRequestStep::Action::kGiveUp:
+      GiveUp(draft);
+      break;
+    case oci::WorkRequestStep::Action::kPoll:
+      if (step.at <= in.now) draft.plan.questions.own_work_request = true;
+      draft.LookBy(step.at);
+      break;
   }
-  const absl::Time next_poll = in.own_work_request_polled_at + in.options.work_request_poll;
-  const bool answered = in.own_work_request.has_value() || in.own_work_request_failed;
-  if (!answered && in.now >= next_poll) draft.plan.questions.own_work_request = true;
-  draft.LookBy(answered ? in.now + in.options.work_request_poll : next_poll);
 }
 
 void ClassifyForeign(Draft& draft) {
@@ -105,6 +168,8 @@ void ClassifyForeign(Draft& draft) {
     draft.foreign_membership = false;
     draft.plan.memory.beside_foreign = 0;
   }
+  NoteAhead(draft);
+  SettleLostWrite(draft);
 }
 
 }  // namespace drain

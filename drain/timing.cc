@@ -100,7 +100,7 @@ Due FlipsDue(const Draft& draft, const SetDraft& set) {
 Due PendingDue(const Draft& draft, const SetDraft& set) {
   const Memory& memory = draft.plan.memory;
   const bool shut_out = draft.in.now < memory.last_write + draft.in.options.shut_out;
-  if (!shut_out && !set.in_force) return {};
+  if (!shut_out && !set.in_force && !set.gate_waits) return {};
   Span span;
   const auto add = [&](const std::set<oci::BackendName>& names) {
     for (const oci::BackendName& name : names) {

@@ -5,6 +5,7 @@
 #include <pplx/threadpool.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -437,6 +438,11 @@ absl::StatusOr<std::unique_ptr<Transport>> MakeCpprestTransport(const TransportO
   } catch (const std::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat(url->ToString(), ": ", error.what()));
   }
+}
+
+void PostToPool(std::function<void()> task) {
+  LimitPoolThreads();
+  boost::asio::post(crossplat::threadpool::shared_instance().service(), std::move(task));
 }
 
 }  // namespace http

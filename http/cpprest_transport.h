@@ -5,6 +5,7 @@
 #ifndef OCI_BACKEND_DRAIN_HTTP_CPPREST_TRANSPORT_H_
 #define OCI_BACKEND_DRAIN_HTTP_CPPREST_TRANSPORT_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -34,6 +35,10 @@ struct TransportOptions {
 // The transport must outlive the calls on it. All transports of a process share
 // four threads, which no call blocks.
 absl::StatusOr<std::unique_ptr<Transport>> MakeCpprestTransport(const TransportOptions& options);
+
+// Has one of those four threads run `task`, which must not throw; waits for nothing.
+// While all four are stuck it does not run, which is how one finds out.
+void PostToPool(std::function<void()> task);
 
 }  // namespace http
 

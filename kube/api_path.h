@@ -16,15 +16,17 @@ namespace kube {
 absl::StatusOr<std::string> ListTarget(const ListRequest& request);
 absl::StatusOr<std::string> WatchTarget(const WatchRequest& request);
 
-// A collection of objects that are read or written one at a time.
-enum class Collection { kPods, kEndpoints, kConfigMaps, kEvents };
-
 // "pods", ...: as RBAC rules and messages name it.
 absl::string_view CollectionName(Collection collection);
 
 // "/api/v1/namespaces/shop/pods" and "/api/v1/namespaces/shop/pods/web-1".
 absl::StatusOr<std::string> CollectionTarget(Collection collection, absl::string_view ns);
+// A collection in one page.
+absl::StatusOr<std::string> WholeTarget(Collection collection, absl::string_view ns);
 absl::StatusOr<std::string> ObjectTarget(Collection collection, const ObjectKey& key);
+
+// ".../pods/web-1/status?fieldManager=...": where a condition is applied.
+absl::StatusOr<std::string> PodStatusTarget(const PodCondition& condition);
 
 }  // namespace kube
 

@@ -193,6 +193,24 @@ TEST_F(ConfigTest, NamesFileFieldAndCureOfWhatIsWrong) {
   EXPECT_THAT(ErrorWith("kind: Config", "kind: ["), HasSubstr("line "));
 }
 
+TEST_F(ConfigTest, SendsNothingInTheClearToAnotherMachine) {
+  const auto load = [&](absl::string_view server) {
+    options_.kubeconfig = Write("config", absl::StrCat(R"({"current-context":"x",
+        "contexts":[{"name":"x","context":{"cluster":"y"}}],
+        "clusters":[{"name":"y","cluster":{"server":")",
+                                                       server, "\"}}]}"));
+    return Load().status();
+  };
+  for (const char* server : {"http://127.0.0.1:8080", "http://localhost", "https://10.0.0.1"}) {
+    EXPECT_EQ(load(server), absl::OkStatus()) << server;
+  }
+  for (const char* server : {"http://10.0.0.1:8080", "http://127.0.0.1.example.com",
+                             "http://127.0.0.1@example.com", "http://localhost.example.com/"}) {
+    EXPECT_THAT(std::string(load(server).message()), HasSubstr("http:// is for this machine"))
+        << server;
+  }
+}
+
 TEST_F(ConfigTest, RefusesWhatItWouldNotDo) {
   EXPECT_THAT(ErrorWith("certificate-authority-data: $PEM", "insecure-skip-tls-verify: true"),
               HasSubstr("is not supported; give the server's CA as certificate-authority-data"));

@@ -12,8 +12,12 @@
 namespace kube {
 namespace {
 
+// Names and values from outside are part of a message, whatever is in them.
+constexpr size_t kMaxMessageBytes = 1024;
+
 absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(prefix, ": ", status.message()));
+  return absl::Status(status.code(),
+                      OneLine(absl::StrCat(prefix, ": ", status.message()), kMaxMessageBytes));
 }
 
 absl::Status BadObjectStatus(Resource resource, const ObjectKey& key, const absl::Status& why) {
@@ -66,8 +70,7 @@ absl::Status StatusOfErrorEvent(Resource resource, const rapidjson::Value& objec
   ApiStatus api_status;
   api_status.code = static_cast<int>(base::ReadInt(object, "code").value_or(0) % 1000);
   api_status.reason = base::ReadString(object, "reason").value_or("");
-  const std::string message = base::ReadString(object, "message").value_or("");
-  api_status.message = std::string(ClipUtf8(message, kMaxStatusMessageBytes));
+  api_status.message = base::ReadString(object, "message").value_or("");
   return ToStatus(api_status, absl::StrCat("watch ", ResourceName(resource)), /*is_write=*/false);
 }
 
@@ -141,6 +144,47 @@ absl::StatusOr<Endpoints> DecodeEndpoints(absl::string_view json) {
 
 absl::StatusOr<ConfigMap> DecodeConfigMap(absl::string_view json) {
   return DecodeSingle<ConfigMap>(json, "config map", DecodeConfigMapObject);
+}
+
+absl::StatusOr<Lease> DecodeLease(absl::string_view json) {
+  return DecodeSingle<Lease>(json, "lease", DecodeLeaseObject);
+}
+
+namespace {
+
+template <typename T>
+absl::StatusOr<std::vector<T>> DecodeWhole(absl::string_view json, absl::string_view what,
+                                           absl::StatusOr<T> (*decode)(const rapidjson::Value&)) {
+  const absl::StatusOr<rapidjson::Document> document = base::ParseJson(json, what);
+  if (!document.ok()) return document.status();
+  const rapidjson::Value* items = base::FindMember(*document, "items");
+  if (items == nullptr || !items->IsArray()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": no list of items"));
+  }
+  const rapidjson::Value* metadata = base::FindMember(*document, "metadata");
+  if (metadata != nullptr && !base::ReadString(*metadata, "continue").value_or("").empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": more than one page of them"));
+  }
+  std::vector<T> result;
+  for (const rapidjson::Value& item : items->GetArray()) {
+    absl::StatusOr<T> object = decode(item);
+    if (!object.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " ", IdentityOf(item).key.ToString(),
+                                                     ": ", object.status().message()));
+    }
+    result.push_back(*std::move(object));
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<HorizontalPodAutoscaler>> DecodeAutoscalers(absl::string_view json) {
+  return DecodeWhole<HorizontalPodAutoscaler>(json, "horizontalpodautoscalers", DecodeAutoscaler);
+}
+
+absl::StatusOr<std::vector<DisruptionBudget>> DecodeDisruptionBudgets(absl::string_view json) {
+  return DecodeWhole<DisruptionBudget>(json, "poddisruptionbudgets", DecodeDisruptionBudget);
 }
 
 }  // namespace kube

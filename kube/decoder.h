@@ -60,6 +60,12 @@ absl::StatusOr<WatchEvent> DecodeWatchEvent(Resource resource, absl::string_view
 absl::StatusOr<PodDetails> DecodePod(absl::string_view json);
 absl::StatusOr<Endpoints> DecodeEndpoints(absl::string_view json);
 absl::StatusOr<ConfigMap> DecodeConfigMap(absl::string_view json);
+absl::StatusOr<Lease> DecodeLease(absl::string_view json);
+
+// Lists that are read whole, in one page. InvalidArgument also for a list that goes
+// on and for one with an object that cannot be read.
+absl::StatusOr<std::vector<HorizontalPodAutoscaler>> DecodeAutoscalers(absl::string_view json);
+absl::StatusOr<std::vector<DisruptionBudget>> DecodeDisruptionBudgets(absl::string_view json);
 
 }  // namespace kube
 

@@ -51,7 +51,7 @@ void EventRecorder::Add(const Queued& queued) {
     return;
   }
   if (known != series_.end()) Forget(known);
-  if (!TakeToken(occurrence.regarding, queued.at)) return CountDropped();
+  if (!TakeToken(occurrence.regarding, occurrence.reason, queued.at)) return CountDropped();
   if (series_.size() >= options_.max_series) {
     const auto oldest = series_.find(by_recency_.back());
     if (!oldest->second.created) CountDropped();
@@ -92,13 +92,15 @@ void EventRecorder::ForgetSilent(absl::Time now) {
   });
 }
 
-bool EventRecorder::TakeToken(const ObjectReference& object, absl::Time now) {
-  const auto known = empty_at_.find(object);
+bool EventRecorder::TakeToken(const ObjectReference& object, const std::string& reason,
+                              absl::Time now) {
+  const auto key = std::make_pair(object, reason);
+  const auto known = empty_at_.find(key);
   if (known == empty_at_.end() && empty_at_.size() >= options_.max_objects) return false;
   const absl::Time full = now - options_.refill * options_.burst;
   const absl::Time before = known == empty_at_.end() ? full : std::max(known->second, full);
   if (before + options_.refill > now) return false;
-  empty_at_[object] = before + options_.refill;
+  empty_at_[key] = before + options_.refill;
   return true;
 }
 
@@ -134,7 +136,7 @@ absl::Status EventRecorder::Create(KubeApi& api, Series& series) {
 bool EventRecorder::Send(KubeApi& api, SeriesMap::iterator it, absl::Time now) {
   Series& series = it->second;
   const bool is_repetition = series.created;
-  if (is_repetition && !TakeToken(series.event.regarding, now)) {
+  if (is_repetition && !TakeToken(series.event.regarding, series.event.reason, now)) {
     series.not_before = now + options_.refill;
     return true;
   }

@@ -41,13 +41,14 @@ struct EventRecorderOptions {
   absl::Duration series_interval = absl::Minutes(1);
   // After so long a silence a repetition is a new event.
   absl::Duration series_silence = absl::Minutes(10);
-  // Per object: so many calls at once, then one each `refill`.
+  // Per object and reason, so that what is frequent leaves room for what is rare: so many
+  // calls at once, then one each `refill`.
   int burst = 25;
   absl::Duration refill = absl::Minutes(5);
   // Bounds. What is beyond them is dropped and counted.
   size_t max_queued = 1000;
   size_t max_series = 4096;
-  size_t max_objects = 4096;
+  size_t max_objects = 4096;  // times their reasons
   int max_calls_per_flush = 50;
   int max_attempts = 6;  // of a call that fails in passing
 };
@@ -115,7 +116,7 @@ class EventRecorder {
   bool Send(KubeApi& api, SeriesMap::iterator series, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(flush_mutex_);
   absl::Status Create(KubeApi& api, Series& series) ABSL_EXCLUSIVE_LOCKS_REQUIRED(flush_mutex_);
-  bool TakeToken(const ObjectReference& object, absl::Time now)
+  bool TakeToken(const ObjectReference& object, const std::string& reason, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(flush_mutex_);
   std::string NewName(const ObjectReference& regarding) ABSL_EXCLUSIVE_LOCKS_REQUIRED(flush_mutex_);
   void CountDropped();
@@ -128,8 +129,9 @@ class EventRecorder {
   base::Random random_ ABSL_GUARDED_BY(flush_mutex_);
   SeriesMap series_ ABSL_GUARDED_BY(flush_mutex_);
   std::list<SeriesKey> by_recency_ ABSL_GUARDED_BY(flush_mutex_);  // last seen first
-  // When the bucket of an object was, or will be, empty.
-  std::map<ObjectReference, absl::Time> empty_at_ ABSL_GUARDED_BY(flush_mutex_);
+  // When the bucket of an object and a reason was, or will be, empty.
+  std::map<std::pair<ObjectReference, std::string>, absl::Time> empty_at_
+      ABSL_GUARDED_BY(flush_mutex_);
 
   mutable absl::Mutex mutex_ ABSL_ACQUIRED_AFTER(flush_mutex_);
   std::deque<Queued> queue_ ABSL_GUARDED_BY(mutex_);

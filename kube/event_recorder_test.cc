@@ -30,6 +30,14 @@ class EventStore final : public KubeApi {
   absl::StatusOr<Endpoints> GetEndpoints(const ObjectKey&) override { return Unused(); }
   absl::StatusOr<ConfigMap> GetConfigMap(const ObjectKey&) override { return Unused(); }
   absl::StatusOr<ConfigMap> PutConfigMap(const ConfigMap&) override { return Unused(); }
+  absl::StatusOr<Lease> GetLease(const ObjectKey&) override { return Unused(); }
+  absl::StatusOr<Lease> PutLease(const Lease&) override { return Unused(); }
+  absl::StatusOr<std::string> ListObjects(Collection, const std::string&) override {
+    return Unused();
+  }
+  absl::Status RemovePodLabel(const ObjectKey&, const std::string&, absl::string_view) override {
+    return Unused();
+  }
 
   absl::Status CreateEvent(const Event& event) override {
     ++calls;
@@ -46,6 +54,8 @@ class EventStore final : public KubeApi {
     it->second.count = count;
     return absl::OkStatus();
   }
+
+  absl::Status ApplyPodCondition(const PodCondition&) override { return Unused(); }
 
   std::vector<int> Counts() const {
     std::vector<int> counts;
@@ -190,6 +200,15 @@ TEST_F(EventRecorderTest, LimitsTheCallsForEachObject) {
   Record(Happening("later still"));
   Flush();
   EXPECT_THAT(api_.events, SizeIs(27));
+}
+
+TEST_F(EventRecorderTest, WhatIsFrequentDoesNotKeepOutWhatIsRare) {
+  for (int i = 0; i < 100; ++i) Record(Happening(absl::StrCat(i)));
+  kube::Occurrence rare = Happening("rare");
+  rare.reason = "DrainDeadlineMissed";
+  Record(rare);
+  Flush();
+  EXPECT_THAT(api_.events, SizeIs(26));
 }
 
 TEST_F(EventRecorderTest, DefersCountsThatAreOverTheLimitInsteadOfLosingThem) {

@@ -106,7 +106,7 @@ class FollowClusterTest : public ::testing::Test {
 TEST_F(FollowClusterTest, KeepsUpWithPodsThatComeAndGo) {
   ApplyPod("a");
   const auto sink = store_.MakeSink(Resource::kPods, "shop");
-  Reflector reflector(Resource::kPods, "shop", *sink, random_);
+  Reflector reflector({Resource::kPods, "shop"}, *sink, random_);
   Step(reflector);
   EXPECT_TRUE(store_.Synced(Resource::kPods, "shop")) << reflector.last_error();
   EXPECT_TRUE(store_.FindPod({"shop", "a"}).has_value());
@@ -126,7 +126,7 @@ TEST_F(FollowClusterTest, KeepsUpWithPodsThatComeAndGo) {
 TEST_F(FollowClusterTest, ReadsAListOfManyPages) {
   for (int i = 0; i < 1200; ++i) ApplyPod(absl::StrCat("p", i));
   const auto sink = store_.MakeSink(Resource::kPods, "shop");
-  Reflector reflector(Resource::kPods, "shop", *sink, random_);
+  Reflector reflector({Resource::kPods, "shop"}, *sink, random_);
   for (int page = 0; page < 3; ++page) Step(reflector);
   EXPECT_TRUE(reflector.synced()) << reflector.last_error();
   EXPECT_EQ(store_.PodCount(), 1200u);
@@ -135,7 +135,7 @@ TEST_F(FollowClusterTest, ReadsAListOfManyPages) {
 TEST_F(FollowClusterTest, ListsAnewAfterTheServerForgotItsHistory) {
   ApplyPod("a");
   const auto sink = store_.MakeSink(Resource::kPods, "shop");
-  Reflector reflector(Resource::kPods, "shop", *sink, random_);
+  Reflector reflector({Resource::kPods, "shop"}, *sink, random_);
   Step(reflector);
   ApplyPod("b");
   server_.Restart();
@@ -147,7 +147,7 @@ TEST_F(FollowClusterTest, NamesAForbiddenNamespaceAndComesBack) {
   ApplyPod("a");
   server_.Forbid({"list", "pods", "shop"});
   const auto sink = store_.MakeSink(Resource::kPods, "shop");
-  Reflector reflector(Resource::kPods, "shop", *sink, random_);
+  Reflector reflector({Resource::kPods, "shop"}, *sink, random_);
   Step(reflector);
   EXPECT_TRUE(absl::IsPermissionDenied(reflector.last_error()));
   EXPECT_THAT(reflector.last_error().message(), HasSubstr("list pods in namespace shop"));
@@ -169,7 +169,7 @@ TEST_F(FollowClusterTest, SurvivesServerErrorsAndLostReplies) {
   lose.times = 2;
   server_.faults().Add(lose);
   const auto sink = store_.MakeSink(Resource::kPods, "shop");
-  Reflector reflector(Resource::kPods, "shop", *sink, random_);
+  Reflector reflector({Resource::kPods, "shop"}, *sink, random_);
   for (int i = 0; i < 20 && !reflector.synced(); ++i) Step(reflector);
   EXPECT_TRUE(reflector.synced()) << reflector.last_error();
 }

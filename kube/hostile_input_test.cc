@@ -19,7 +19,7 @@ constexpr size_t kStep = 97;
 constexpr Resource kResources[] = {
     Resource::kServices,       Resource::kIngresses,   Resource::kIngressClasses,
     Resource::kEndpointSlices, Resource::kPods,        Resource::kDeployments,
-    Resource::kStatefulSets,   Resource::kReplicaSets,
+    Resource::kStatefulSets,   Resource::kReplicaSets, Resource::kLeases,
 };
 
 void ReadAsEverything(const std::string& text) {
@@ -30,6 +30,7 @@ void ReadAsEverything(const std::string& text) {
   (void)DecodePod(text);
   (void)DecodeEndpoints(text);
   (void)DecodeConfigMap(text);
+  (void)DecodeLease(text);
   (void)ParseExecCredential(text, "client.authentication.k8s.io/v1");
   http::Response response;
   response.status = 500;
@@ -113,7 +114,7 @@ class NoSink final : public ReflectorSink {
 TEST(HostileInput, NeverKeepsAReflectorFromAskingAgain) {
   base::Random random(1);
   NoSink sink;
-  Reflector reflector(Resource::kPods, "", sink, random);
+  Reflector reflector({Resource::kPods, ""}, sink, random);
   absl::Time now = absl::FromUnixSeconds(1000000);
   for (const std::string& text : AllRecordedTexts()) {
     for (size_t size = 0; size < text.size(); size += 10 * kStep) {

@@ -14,6 +14,8 @@ namespace {
 constexpr absl::string_view kRetryAfterPayload = "kube/retry-after-seconds";
 // A server that asks for more is not waited for longer than this.
 constexpr int64_t kMaxRetryAfterSeconds = 300;
+// The API's own reasons are single words.
+constexpr size_t kMaxReasonBytes = 64;
 
 absl::StatusCode CodeOf(const ApiStatus& api_status, bool is_write) {
   // The last is what a server says whose storage was restored from an older state.
@@ -51,14 +53,6 @@ absl::Duration BoundedSeconds(int64_t seconds) {
   return absl::Seconds(std::clamp<int64_t>(seconds, 0, kMaxRetryAfterSeconds));
 }
 
-// Control characters would break the one line that a message is.
-std::string OneLine(absl::string_view text, size_t max_bytes) {
-  std::string line(ClipUtf8(text, max_bytes));
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return line;
-}
-
 void ReadStatusBody(absl::string_view body, ApiStatus& api_status) {
   constexpr size_t kMaxQuotedBytes = 120;
   // A Status is small; what is larger is somebody else's page.
@@ -67,8 +61,7 @@ void ReadStatusBody(absl::string_view body, ApiStatus& api_status) {
     const absl::StatusOr<rapidjson::Document> document = base::ParseJson(body, "status");
     if (document.ok() && document->IsObject()) {
       api_status.reason = base::ReadString(*document, "reason").value_or("");
-      api_status.message =
-          OneLine(base::ReadString(*document, "message").value_or(""), kMaxStatusMessageBytes);
+      api_status.message = base::ReadString(*document, "message").value_or("");
       if (const rapidjson::Value* details = base::FindMember(*document, "details")) {
         const int64_t seconds = base::ReadInt(*details, "retryAfterSeconds").value_or(0);
         api_status.retry_after = BoundedSeconds(seconds);
@@ -91,11 +84,19 @@ absl::string_view ClipUtf8(absl::string_view text, size_t max_bytes) {
   return text.substr(0, end);
 }
 
+std::string OneLine(absl::string_view text, size_t max_bytes) {
+  std::string line(ClipUtf8(text, max_bytes));
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return line;
+}
+
 absl::Status ToStatus(const ApiStatus& api_status, absl::string_view what, bool is_write) {
-  absl::Status status(
-      CodeOf(api_status, is_write),
-      absl::StrCat(what, ": HTTP ", api_status.code, api_status.reason.empty() ? "" : " ",
-                   api_status.reason, api_status.message.empty() ? "" : ": ", api_status.message));
+  const std::string reason = OneLine(api_status.reason, kMaxReasonBytes);
+  const std::string message = OneLine(api_status.message, kMaxStatusMessageBytes);
+  absl::Status status(CodeOf(api_status, is_write),
+                      absl::StrCat(what, ": HTTP ", api_status.code, reason.empty() ? "" : " ",
+                                   reason, message.empty() ? "" : ": ", message));
   if (api_status.retry_after > absl::ZeroDuration()) {
     status.SetPayload(kRetryAfterPayload,
                       absl::Cord(absl::StrCat(absl::ToInt64Seconds(api_status.retry_after))));

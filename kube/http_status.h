@@ -24,18 +24,20 @@
 
 namespace kube {
 
-// The fields of metav1.Status that are used.
+// The fields of metav1.Status that are used, as the server wrote them.
 struct ApiStatus {
   int code = 0;
-  std::string reason;   // "Expired", "AlreadyExists", ...
-  std::string message;  // clipped to kMaxStatusMessageBytes
+  std::string reason;  // "Expired", "AlreadyExists", ...
+  std::string message;
   // details.retryAfterSeconds, or the header Retry-After; zero if neither.
   absl::Duration retry_after = absl::ZeroDuration();
 };
 
 inline constexpr size_t kMaxStatusMessageBytes = 512;
 
-// The table above. `what` names the request: "list pods in namespace shop".
+// The table above. `what` names the request: "list pods in namespace shop". The
+// status's message is one line, with at most 64 bytes of the reason and
+// kMaxStatusMessageBytes of the message.
 absl::Status ToStatus(const ApiStatus& api_status, absl::string_view what, bool is_write);
 
 // OK for 2xx. Otherwise the table, with reason and message of the body if it is
@@ -48,6 +50,9 @@ std::optional<absl::Duration> RetryAfter(const absl::Status& status);
 
 // At most `max_bytes` of `text`, cut before a UTF-8 character, never within one.
 absl::string_view ClipUtf8(absl::string_view text, size_t max_bytes);
+
+// That, with a space for each control character: fit for a message, which is one line.
+std::string OneLine(absl::string_view text, size_t max_bytes);
 
 }  // namespace kube
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kube/recorded.h"
@@ -59,6 +60,19 @@ TEST(StatusOfResponse, QuotesOnlyTheBeginningOfAHugeBody) {
   EXPECT_LT(status.message().size(), 300u);
   EXPECT_THAT(status.message(), HasSubstr("answer of 204807 bytes"));
   EXPECT_THAT(status.message(), Not(HasSubstr("\n")));
+}
+
+TEST(StatusOfResponse, IsOneShortLineWhateverReasonAndMessageAre) {
+  http::Response response;
+  response.status = 403;
+  for (const std::string field : {"reason", "message"}) {
+    response.body = absl::StrCat(R"({"kind":"Status",")", field, R"(":"first\nsecond)",
+                                 std::string(10'000, 'x'), "\"}");
+    const absl::Status status = StatusOfResponse(response, "get x", false);
+    EXPECT_TRUE(absl::IsPermissionDenied(status));
+    EXPECT_LT(status.message().size(), 2 * kMaxStatusMessageBytes) << field;
+    EXPECT_THAT(status.message(), HasSubstr("first second")) << field;
+  }
 }
 
 TEST(StatusOfResponse, ReadsRetryAfterFromHeaderAndBody) {

@@ -20,6 +20,8 @@ absl::string_view ResourceName(Resource resource) {
       return "statefulsets";
     case Resource::kReplicaSets:
       return "replicasets";
+    case Resource::kLeases:
+      return "leases";
   }
   return "unknown";
 }

@@ -24,6 +24,7 @@ enum class Resource {
   kDeployments,
   kStatefulSets,
   kReplicaSets,  // metadata only
+  kLeases,
 };
 
 // "pods", "ingressclasses", ...: as RBAC rules and messages name it.
@@ -34,6 +35,7 @@ struct ListRequest {
   std::string ns = {};  // empty: all namespaces
   int limit = 500;
   std::string continue_token = {};  // empty: first page
+  std::string name = {};            // that object alone; empty: all
 };
 
 struct WatchRequest {
@@ -46,6 +48,18 @@ struct WatchRequest {
   // A connection without a byte (bookmarks come about once a minute) for so long
   // is given up.
   absl::Duration silence = absl::Seconds(90);
+  std::string name = {};  // that object alone; empty: all
+};
+
+// A collection of objects that are read or written one at a time, or listed whole.
+enum class Collection {
+  kPods,
+  kEndpoints,
+  kConfigMaps,
+  kEvents,
+  kAutoscalers,        // autoscaling/v2
+  kDisruptionBudgets,  // policy/v1
+  kLeases,             // coordination.k8s.io/v1
 };
 
 // Thread-safe; calls block the calling thread. Statuses as in
@@ -75,10 +89,27 @@ class KubeApi {
   // Answers the object as stored. Aborted: somebody else wrote it.
   virtual absl::StatusOr<ConfigMap> PutConfigMap(const ConfigMap& config_map) = 0;
 
+  virtual absl::StatusOr<Lease> GetLease(const ObjectKey& key) = 0;
+  // Like PutConfigMap.
+  virtual absl::StatusOr<Lease> PutLease(const Lease& lease) = 0;
+
+  // All of a namespace in one page of at most 500; decoder.h reads it. NotFound: the
+  // cluster does not serve this kind.
+  virtual absl::StatusOr<std::string> ListObjects(Collection collection, const std::string& ns) = 0;
+  // Takes a label away from the Pod if it has this UID; one without the label stays
+  // as it is. NotFound or Aborted: the Pod is gone, or another one has its name.
+  virtual absl::Status RemovePodLabel(const ObjectKey& pod, const std::string& uid,
+                                      absl::string_view label) = 0;
+
   virtual absl::Status CreateEvent(const Event& event) = 0;
   // Counts a repetition on an event created before. NotFound: it has expired.
   virtual absl::Status PatchEventSeries(const ObjectKey& event, int count,
                                         absl::Time last_observed) = 0;
+
+  // Server-side apply on pods/status: this condition and nothing else is ours, under
+  // a field manager of its type's own. NotFound: no such Pod. InvalidArgument: the
+  // name belongs to a Pod with another UID. Aborted: another manager has the entry.
+  virtual absl::Status ApplyPodCondition(const PodCondition& condition) = 0;
 
   // See http::Transport.
   virtual void EndCalls() {}

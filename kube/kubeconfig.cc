@@ -10,8 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "http/loopback.h"
 #include "kube/exec_token_source.h"
 #include "kube/yaml_view.h"
 
@@ -175,6 +177,13 @@ absl::Status ApplyCluster(const Entry& cluster, ConnectionConfig& config) {
   config.server = cluster.value["server"].Text().value_or("");
   if (!absl::StartsWith(config.server, "https://") && !absl::StartsWith(config.server, "http://")) {
     return cluster.Error("server", "missing, or neither https:// nor http://");
+  }
+  absl::string_view clear = config.server;
+  if (absl::ConsumePrefix(&clear, "http://") &&
+      !http::IsLoopback(clear.substr(0, clear.find_first_of(":/")))) {
+    return cluster.Error("server",
+                         "http:// is for this machine itself (127.0.0.1, localhost), since tokens "
+                         "would be sent in the clear; give https://");
   }
   absl::StatusOr<std::string> ca = ReadPem(cluster, "certificate-authority");
   if (!ca.ok()) return ca.status();

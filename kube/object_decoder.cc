@@ -209,13 +209,39 @@ ReplicaSetMetadata ReadReplicaSet(const Fields& root) {
   return {std::move(common.key), std::move(common.uid), ReadController(metadata)};
 }
 
+// The keys of a label selector, of both its forms.
+std::vector<std::string> ReadSelectorLabels(const Fields& spec) {
+  std::vector<std::string> labels;
+  const Fields selector = spec.Object("selector");
+  selector.ForEachMember("matchLabels", Everything, [&](std::string key, const std::string&) {
+    labels.push_back(std::move(key));
+  });
+  selector.ForEach("matchExpressions",
+                   [&](const Fields& expression) { labels.push_back(expression.String("key")); });
+  return labels;
+}
+
 Workload ReadWorkload(const Fields& root) {
   Workload workload;
   Metadata common = ReadMetadata(root.Object("metadata"));
   workload.deleting = common.deleting();
   workload.key = std::move(common.key);
   workload.uid = std::move(common.uid);
-  workload.replicas = static_cast<int>(root.Object("spec").Int("replicas", kReplicasRange, 1));
+  const Fields spec = root.Object("spec");
+  workload.replicas = static_cast<int>(spec.Int("replicas", kReplicasRange, 1));
+  workload.min_ready = absl::Seconds(spec.Int("minReadySeconds", kSecondsRange, 0));
+  workload.selector_labels = ReadSelectorLabels(spec);
+  const Fields pod_template = spec.Object("template");
+  const Fields pod = pod_template.Object("spec");
+  workload.grace = absl::Seconds(pod.Int("terminationGracePeriodSeconds", kSecondsRange, 30));
+  pod.ForEach("readinessGates", [&](const Fields& gate) {
+    workload.readiness_gates.push_back(gate.String("conditionType"));
+  });
+  if (workload.readiness_gates.empty()) return workload;
+  pod_template.Object("metadata")
+      .ForEachMember("labels", Everything, [&](std::string key, std::string value) {
+        workload.gated_labels[std::move(key)] = std::move(value);
+      });
   return workload;
 }
 
@@ -227,9 +253,11 @@ Workload ReadDeployment(const Fields& root) {
   deployment.recreate = strategy.String("type") == "Recreate";
   if (deployment.recreate) return deployment;
   const Fields rolling = strategy.Object("rollingUpdate");
+  deployment.written_max_unavailable =
+      ReadIntOrPercent(rolling, "maxUnavailable", IntOrPercent::Percent(25));
+  deployment.written_max_surge = ReadIntOrPercent(rolling, "maxSurge", IntOrPercent::Percent(25));
   const RolloutLimits limits = ResolveRolloutLimits(
-      ReadIntOrPercent(rolling, "maxUnavailable", IntOrPercent::Percent(25)),
-      ReadIntOrPercent(rolling, "maxSurge", IntOrPercent::Percent(25)), deployment.replicas);
+      deployment.written_max_unavailable, deployment.written_max_surge, deployment.replicas);
   deployment.max_unavailable = limits.max_unavailable;
   deployment.max_surge = limits.max_surge;
   return deployment;
@@ -241,9 +269,26 @@ Workload ReadStatefulSet(const Fields& root) {
   const Fields spec = root.Object("spec");
   const Fields strategy = spec.Object("updateStrategy");
   const Fields rolling = strategy.Object("rollingUpdate");
-  const IntOrPercent limit = ReadIntOrPercent(rolling, "maxUnavailable", IntOrPercent::Count(1));
-  set.max_unavailable = std::max(1, limit.RoundedDown(set.replicas));
+  set.written_max_unavailable = ReadIntOrPercent(rolling, "maxUnavailable", IntOrPercent::Count(1));
+  set.max_unavailable = std::max(1, set.written_max_unavailable.RoundedDown(set.replicas));
+  set.partition = static_cast<int>(rolling.Int("partition", kReplicasRange, 0));
+  set.on_delete = strategy.String("type") == "OnDelete";
   return set;
+}
+
+Lease ReadLease(const Fields& root) {
+  Metadata common = ReadMetadata(root.Object("metadata"));
+  Lease lease;
+  lease.key = std::move(common.key);
+  lease.resource_version = std::move(common.resource_version);
+  const Fields spec = root.Object("spec");
+  lease.holder = spec.String("holderIdentity");
+  lease.duration = absl::Seconds(spec.Int("leaseDurationSeconds", kSecondsRange, 0));
+  lease.acquired = spec.Time("acquireTime");
+  lease.renewed = spec.Time("renewTime");
+  lease.transitions =
+      static_cast<int>(spec.Int("leaseTransitions", {0, std::numeric_limits<int>::max()}, 0));
+  return lease;
 }
 
 Object ReadObject(Resource resource, const Fields& root) {
@@ -264,6 +309,8 @@ Object ReadObject(Resource resource, const Fields& root) {
       return ReadStatefulSet(root);
     case Resource::kReplicaSets:
       return ReadReplicaSet(root);
+    case Resource::kLeases:
+      return ReadLease(root);
   }
   return Service{};
 }
@@ -301,7 +348,35 @@ absl::StatusOr<Object> DecodeObject(Resource resource, const rapidjson::Value& o
   const Fields root(object, error);
   Object result = ReadObject(resource, root);
   if (!error.ok()) return error;
+  if (auto* lease = std::get_if<Lease>(&result)) lease->document = base::WriteJson(object);
   return result;
+}
+
+absl::StatusOr<HorizontalPodAutoscaler> DecodeAutoscaler(const rapidjson::Value& object) {
+  absl::Status error;
+  const Fields root(object, error);
+  HorizontalPodAutoscaler autoscaler;
+  Metadata common = ReadMetadata(root.Object("metadata"));
+  autoscaler.key = std::move(common.key);
+  autoscaler.uid = std::move(common.uid);
+  const Fields spec = root.Object("spec");
+  autoscaler.max_replicas = static_cast<int>(spec.Int("maxReplicas", kReplicasRange, 0));
+  const Fields target = spec.Object("scaleTargetRef");
+  autoscaler.target_kind = target.String("kind");
+  autoscaler.target_name = target.String("name");
+  if (!error.ok()) return error;
+  return autoscaler;
+}
+
+absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const rapidjson::Value& object) {
+  absl::Status error;
+  const Fields root(object, error);
+  DisruptionBudget budget;
+  budget.key = ReadMetadata(root.Object("metadata")).key;
+  const Fields spec = root.Object("spec");
+  budget.selector_labels = ReadSelectorLabels(spec);
+  if (!error.ok()) return error;
+  return budget;
 }
 
 absl::StatusOr<PodDetails> DecodePodDetails(const rapidjson::Value& object) {
@@ -323,9 +398,9 @@ absl::StatusOr<PodDetails> DecodePodDetails(const rapidjson::Value& object) {
   const std::string pod_ip = status.String("podIP");
   if (pod.pod_ips.empty() && !pod_ip.empty()) pod.pod_ips.push_back(pod_ip);
   status.ForEach("conditions", [&](const Fields& condition) {
-    if (condition.String("type") == "DisruptionTarget" && condition.String("status") == "True") {
-      pod.disruption_target = true;
-    }
+    if (condition.String("status") != "True") return;
+    pod.true_conditions.push_back(condition.String("type"));
+    if (pod.true_conditions.back() == "DisruptionTarget") pod.disruption_target = true;
   });
   if (!error.ok()) return error;
   return pod;
@@ -365,6 +440,14 @@ absl::StatusOr<ConfigMap> DecodeConfigMapObject(const rapidjson::Value& object) 
   });
   if (!error.ok()) return error;
   return config_map;
+}
+
+absl::StatusOr<Lease> DecodeLeaseObject(const rapidjson::Value& object) {
+  absl::Status error;
+  Lease lease = ReadLease(Fields(object, error));
+  if (!error.ok()) return error;
+  lease.document = base::WriteJson(object);
+  return lease;
 }
 
 }  // namespace kube

@@ -21,9 +21,12 @@ Identity IdentityOf(const rapidjson::Value& object);
 
 // InvalidArgument names the path of the first bad field.
 absl::StatusOr<Object> DecodeObject(Resource resource, const rapidjson::Value& object);
+absl::StatusOr<HorizontalPodAutoscaler> DecodeAutoscaler(const rapidjson::Value& object);
+absl::StatusOr<DisruptionBudget> DecodeDisruptionBudget(const rapidjson::Value& object);
 absl::StatusOr<PodDetails> DecodePodDetails(const rapidjson::Value& object);
 absl::StatusOr<Endpoints> DecodeEndpointsObject(const rapidjson::Value& object);
 absl::StatusOr<ConfigMap> DecodeConfigMapObject(const rapidjson::Value& object);
+absl::StatusOr<Lease> DecodeLeaseObject(const rapidjson::Value& object);
 
 }  // namespace kube
 

@@ -161,6 +161,27 @@ TEST(DecodeStatefulSet, AllowsOneUnavailablePodUnlessToldMore) {
   EXPECT_EQ(decode(R"({"rollingUpdate":{"maxUnavailable":4}})").max_surge, 0);
 }
 
+TEST(DecodeWorkload, ReadsWhatARolloutDependsOn) {
+  const auto deployment =
+      DecodeOne<Workload>(Resource::kDeployments,
+                          R"({"metadata":{"name":"a"},"spec":{"replicas":7,"minReadySeconds":12,
+          "strategy":{"rollingUpdate":{"maxUnavailable":"30%","maxSurge":2}},
+          "template":{"spec":{"terminationGracePeriodSeconds":75,
+                              "readinessGates":[{"conditionType":"example.com/gate"}]}}}})");
+  EXPECT_EQ(deployment.written_max_unavailable, IntOrPercent::Percent(30));
+  EXPECT_EQ(deployment.written_max_surge, IntOrPercent::Count(2));
+  EXPECT_EQ(deployment.grace, absl::Seconds(75));
+  EXPECT_EQ(deployment.min_ready, absl::Seconds(12));
+  EXPECT_THAT(deployment.readiness_gates, ElementsAre("example.com/gate"));
+  const auto set =
+      DecodeOne<Workload>(Resource::kStatefulSets,
+                          R"({"metadata":{"name":"a"},"spec":{"updateStrategy":{"type":"OnDelete",
+          "rollingUpdate":{"partition":3}}}})");
+  EXPECT_TRUE(set.on_delete);
+  EXPECT_EQ(set.partition, 3);
+  EXPECT_EQ(set.grace, absl::Seconds(30));
+}
+
 TEST(DecodePod, ReadsWhatMetadataCannotShow) {
   const Recorded recorded = ReadRecorded("pod-status-apply");
   absl::StatusOr<PodDetails> pod = DecodePod(recorded.body);
@@ -212,6 +233,26 @@ TEST(DecodeEndpoints, ReadsNotReadyAddressesTruncationAndNoSubsets) {
   endpoints = DecodeEndpoints(R"({"metadata":{"name":"e"},"subsets":null})");
   ASSERT_TRUE(endpoints.ok()) << endpoints.status();
   EXPECT_THAT(endpoints->subsets, IsEmpty());
+}
+
+TEST(DecodeLease, ReadsARecordedOne) {
+  const absl::StatusOr<Lease> lease = DecodeLease(ReadRecorded("lease-update").body);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(lease->key, (ObjectKey{"fx", "oci-drain"}));
+  EXPECT_EQ(lease->resource_version, "889");
+  EXPECT_EQ(lease->holder, "a");
+  EXPECT_EQ(lease->duration, absl::Seconds(15));
+  EXPECT_EQ(absl::FormatTime(lease->renewed, absl::UTCTimeZone()), "2026-11-30T03:00:02+00:00");
+  EXPECT_EQ(lease->transitions, 0);
+}
+
+TEST(DecodeLease, NeedsNothing) {
+  const absl::StatusOr<Lease> lease = DecodeLease(R"({"metadata":{"name":"l"}})");
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  EXPECT_EQ(lease->holder, "");
+  EXPECT_EQ(lease->duration, absl::ZeroDuration());
+  EXPECT_EQ(lease->renewed, absl::InfiniteFuture());
+  EXPECT_FALSE(DecodeLease(R"({"metadata":{"name":"l"},"spec":{"leaseTransitions":-1}})").ok());
 }
 
 TEST(DecodeConfigMap, ReadsDataAndVersion) {

@@ -59,6 +59,11 @@ class ObjectTable {
     return keys;
   }
 
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [key, entry] : entries_) visit(entry.object);
+  }
+
   std::vector<Pointer> All() const {
     std::vector<Pointer> objects;
     objects.reserve(entries_.size());

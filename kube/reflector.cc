@@ -25,12 +25,11 @@ bool IsPassing(const absl::Status& status) {
 
 }  // namespace
 
-Reflector::Reflector(Resource resource, std::string ns, ReflectorSink& sink, base::Random& random)
-    : resource_(resource),
-      ns_(std::move(ns)),
+Reflector::Reflector(Scope scope, ReflectorSink& sink, base::Random& random)
+    : scope_(std::move(scope)),
       sink_(sink),
       random_(random),
-      decoder_(resource, kMaxLineBytes) {}
+      decoder_(scope_.resource, kMaxLineBytes) {}
 
 Reflector::Step Reflector::Next(absl::Time now) const {
   Step step;
@@ -39,14 +38,16 @@ Reflector::Step Reflector::Next(absl::Time now) const {
     step.until = wait_until_;
   } else if (watching_) {
     step.kind = StepKind::kWatch;
-    step.watch.resource = resource_;
-    step.watch.ns = ns_;
+    step.watch.resource = scope_.resource;
+    step.watch.ns = scope_.ns;
+    step.watch.name = scope_.name;
     step.watch.resource_version = resource_version_;
     step.watch.timeout = watch_timeout_;
   } else {
     step.kind = StepKind::kList;
-    step.list.resource = resource_;
-    step.list.ns = ns_;
+    step.list.resource = scope_.resource;
+    step.list.ns = scope_.ns;
+    step.list.name = scope_.name;
     step.list.continue_token = continue_token_;
   }
   return step;
@@ -54,7 +55,7 @@ Reflector::Step Reflector::Next(absl::Time now) const {
 
 void Reflector::OnPage(const absl::StatusOr<std::string>& page, absl::Time now) {
   if (!page.ok()) return ListFailed(page.status(), now);
-  absl::StatusOr<ListPage> decoded = DecodeListPage(resource_, *page);
+  absl::StatusOr<ListPage> decoded = DecodeListPage(scope_.resource, *page);
   if (!decoded.ok()) return ListFailed(decoded.status(), now);
   last_heard_ = now;
   last_error_ = absl::OkStatus();
@@ -128,7 +129,7 @@ void Reflector::OnWatchEnd(const absl::Status& status, absl::Time now) {
   if (absl::IsCancelled(why)) return;
   if (!why.ok()) return WatchFailed(why, now);
   if (!heard && now - began < kShortestGoodWatch) {
-    return WatchFailed(absl::UnavailableError(absl::StrCat("watch ", ResourceName(resource_),
+    return WatchFailed(absl::UnavailableError(absl::StrCat("watch ", ResourceName(scope_.resource),
                                                            ": ended at once, without an event")),
                        now);
   }

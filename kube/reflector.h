@@ -56,8 +56,14 @@ class ReflectorSink {
 // Not thread-safe.
 class Reflector {
  public:
+  // What is followed: a namespace or all, and one object of it or all.
+  struct Scope {
+    Resource resource = Resource::kServices;
+    std::string ns = {};
+    std::string name = {};
+  };
   // `sink` and `random` must outlive the reflector.
-  Reflector(Resource resource, std::string ns, ReflectorSink& sink, base::Random& random);
+  Reflector(Scope scope, ReflectorSink& sink, base::Random& random);
 
   enum class StepKind { kList, kWatch, kWait };
   struct Step {
@@ -95,8 +101,7 @@ class Reflector {
   void ListAnew();
   void WaitAfter(const absl::Status& why, int failures, absl::Time now);
 
-  const Resource resource_;
-  const std::string ns_;
+  const Scope scope_;
   ReflectorSink& sink_;
   base::Random& random_;
 

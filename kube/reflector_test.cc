@@ -79,7 +79,7 @@ class ReflectorTest : public ::testing::Test {
   absl::Time now_ = absl::FromUnixSeconds(1000000);
   base::Random random_{7};
   RecordingSink sink_;
-  Reflector reflector_{Resource::kPods, "shop", sink_, random_};
+  Reflector reflector_{{Resource::kPods, "shop"}, sink_, random_};
 };
 
 TEST_F(ReflectorTest, PagesThroughTheListThenWatchesFromItsVersion) {

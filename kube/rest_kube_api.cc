@@ -12,6 +12,7 @@ namespace kube {
 namespace {
 
 constexpr absl::string_view kJson = "application/json";
+constexpr absl::string_view kMergePatch = "application/merge-patch+json";
 constexpr absl::string_view kMetadataList =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 constexpr absl::string_view kMetadata =
@@ -165,24 +166,64 @@ absl::StatusOr<ConfigMap> RestKubeApi::GetConfigMap(const ObjectKey& key) {
   return DecodeConfigMap(*body);
 }
 
-absl::StatusOr<ConfigMap> RestKubeApi::PutConfigMap(const ConfigMap& config_map) {
-  const bool is_new = config_map.resource_version.empty();
+absl::StatusOr<std::string> RestKubeApi::PutObject(Collection collection, const ObjectKey& key,
+                                                   bool is_new, std::string body) {
   absl::StatusOr<std::string> target =
-      is_new ? CollectionTarget(Collection::kConfigMaps, config_map.key.ns)
-             : ObjectTarget(Collection::kConfigMaps, config_map.key);
+      is_new ? CollectionTarget(collection, key.ns) : ObjectTarget(collection, key);
   if (!target.ok()) return target.status();
   http::Request request = MakeRequest(is_new ? "POST" : "PUT", *std::move(target));
   request.headers.emplace_back("Content-Type", kJson);
-  request.body = EncodeConfigMap(config_map, options_.reporter);
+  request.body = std::move(body);
   const std::string what =
-      absl::StrCat(is_new ? "create" : "update", " configmaps ", config_map.key.ToString());
-  const absl::StatusOr<std::string> body = Send(std::move(request), what);
-  if (body.ok()) return DecodeConfigMap(*body);
+      absl::StrCat(is_new ? "create " : "update ", CollectionName(collection), " ", key.ToString());
+  absl::StatusOr<std::string> stored = Send(std::move(request), what);
   // Both mean that somebody was here since it was read.
-  if (absl::IsAlreadyExists(body.status()) || (!is_new && absl::IsNotFound(body.status()))) {
-    return WithCode(absl::StatusCode::kAborted, body.status());
+  if (absl::IsAlreadyExists(stored.status()) || (!is_new && absl::IsNotFound(stored.status()))) {
+    return WithCode(absl::StatusCode::kAborted, stored.status());
   }
-  return body.status();
+  return stored;
+}
+
+absl::StatusOr<ConfigMap> RestKubeApi::PutConfigMap(const ConfigMap& config_map) {
+  const absl::StatusOr<std::string> body =
+      PutObject(Collection::kConfigMaps, config_map.key, config_map.resource_version.empty(),
+                EncodeConfigMap(config_map, options_.reporter));
+  if (!body.ok()) return body.status();
+  return DecodeConfigMap(*body);
+}
+
+absl::StatusOr<Lease> RestKubeApi::GetLease(const ObjectKey& key) {
+  const absl::StatusOr<std::string> body = GetObject(Collection::kLeases, key);
+  if (!body.ok()) return body.status();
+  return DecodeLease(*body);
+}
+
+absl::StatusOr<Lease> RestKubeApi::PutLease(const Lease& lease) {
+  const absl::StatusOr<std::string> body =
+      PutObject(Collection::kLeases, lease.key, lease.resource_version.empty(),
+                EncodeLease(lease, options_.reporter));
+  if (!body.ok()) return body.status();
+  return DecodeLease(*body);
+}
+
+absl::StatusOr<std::string> RestKubeApi::ListObjects(Collection collection, const std::string& ns) {
+  absl::StatusOr<std::string> target = WholeTarget(collection, ns);
+  if (!target.ok()) return target.status();
+  return Send(MakeRequest("GET", *std::move(target)),
+              absl::StrCat("list ", CollectionName(collection), " in namespace ", ns));
+}
+
+absl::Status RestKubeApi::RemovePodLabel(const ObjectKey& pod, const std::string& uid,
+                                         absl::string_view label) {
+  absl::StatusOr<std::string> target = ObjectTarget(Collection::kPods, pod);
+  if (!target.ok()) return target.status();
+  http::Request request = MakeRequest("PATCH", *std::move(target));
+  request.headers.emplace_back("Content-Type", kMergePatch);
+  request.body = EncodeLabelRemoval(uid, label);
+  const absl::Status status =
+      Send(std::move(request), absl::StrCat("patch pods ", pod.ToString())).status();
+  // A UID that is not the object's is refused as a change of it.
+  return absl::IsInvalidArgument(status) ? WithCode(absl::StatusCode::kAborted, status) : status;
 }
 
 absl::Status RestKubeApi::CreateEvent(const Event& event) {
@@ -199,9 +240,19 @@ absl::Status RestKubeApi::PatchEventSeries(const ObjectKey& event, int count,
   absl::StatusOr<std::string> target = ObjectTarget(Collection::kEvents, event);
   if (!target.ok()) return target.status();
   http::Request request = MakeRequest("PATCH", *std::move(target));
-  request.headers.emplace_back("Content-Type", "application/merge-patch+json");
+  request.headers.emplace_back("Content-Type", kMergePatch);
   request.body = EncodeEventSeries(count, last_observed);
   return Send(std::move(request), absl::StrCat("patch events ", event.ToString())).status();
+}
+
+absl::Status RestKubeApi::ApplyPodCondition(const PodCondition& condition) {
+  absl::StatusOr<std::string> target = PodStatusTarget(condition);
+  if (!target.ok()) return target.status();
+  http::Request request = MakeRequest("PATCH", *std::move(target));
+  request.headers.emplace_back("Content-Type", "application/apply-patch+yaml");
+  request.body = EncodePodCondition(condition);
+  return Send(std::move(request), absl::StrCat("apply pods/status ", condition.pod.ToString()))
+      .status();
 }
 
 void RestKubeApi::EndCalls() {

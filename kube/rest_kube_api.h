@@ -43,9 +43,15 @@ class RestKubeApi final : public KubeApi {
   absl::StatusOr<Endpoints> GetEndpoints(const ObjectKey& service) override;
   absl::StatusOr<ConfigMap> GetConfigMap(const ObjectKey& key) override;
   absl::StatusOr<ConfigMap> PutConfigMap(const ConfigMap& config_map) override;
+  absl::StatusOr<Lease> GetLease(const ObjectKey& key) override;
+  absl::StatusOr<Lease> PutLease(const Lease& lease) override;
+  absl::StatusOr<std::string> ListObjects(Collection collection, const std::string& ns) override;
+  absl::Status RemovePodLabel(const ObjectKey& pod, const std::string& uid,
+                              absl::string_view label) override;
   absl::Status CreateEvent(const Event& event) override;
   absl::Status PatchEventSeries(const ObjectKey& event, int count,
                                 absl::Time last_observed) override;
+  absl::Status ApplyPodCondition(const PodCondition& condition) override;
   void EndCalls() override;
 
  private:
@@ -55,6 +61,9 @@ class RestKubeApi final : public KubeApi {
   // The body of a 2xx answer; else the status of http_status.h, with `what`.
   absl::StatusOr<std::string> Send(http::Request request, absl::string_view what);
   absl::StatusOr<std::string> GetObject(Collection collection, const ObjectKey& key);
+  // Creates or replaces; Aborted if somebody else was faster.
+  absl::StatusOr<std::string> PutObject(Collection collection, const ObjectKey& key, bool is_new,
+                                        std::string body);
 
   const std::shared_ptr<http::Transport> calls_;
   const std::shared_ptr<http::Transport> watches_;

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kube/decoder.h"
 #include "kube/recorded.h"
 
 namespace kube {
@@ -98,6 +99,29 @@ bool SameJson(const std::string& a, const std::string& b) {
   return x.ok() && y.ok() && base::SameJson(*x, *y);
 }
 
+TEST_F(RestKubeApiTest, AppliesAConditionAsTheRecordedRequestDoes) {
+  const Recorded recorded = ReadRecorded("pod-status-apply");
+  calls_->Answer(recorded);
+  PodCondition condition;
+  condition.pod = {"fx", "shop-0"};
+  condition.uid = "38e5535f-43c6-4d8e-947b-e614d52332c4";
+  condition.type = "oci-native-ingress.oraclecloud.com/load-balancer-ready";
+  condition.status = true;
+  condition.reason = "Registered";
+  condition.message = "in every backend set";
+  ASSERT_TRUE(absl::ParseTime(absl::RFC3339_full, "2026-11-30T03:04:44Z",
+                              &condition.last_transition, nullptr));
+  ASSERT_EQ(api_.ApplyPodCondition(condition), absl::OkStatus());
+  const http::Request& request = calls_->requests.back();
+  EXPECT_EQ(request.method, recorded.method);
+  // The manager has the condition's name, so that two conditions are two owners.
+  EXPECT_EQ(
+      request.target,
+      "/api/v1/namespaces/fx/pods/shop-0/status?fieldManager=oci-drain%2Fload-balancer-ready");
+  EXPECT_EQ(Header(request, "Content-Type"), "application/apply-patch+yaml");
+  EXPECT_TRUE(SameJson(request.body, recorded.request_body)) << request.body;
+}
+
 TEST_F(RestKubeApiTest, ListsPodsAsTheRecordedRequestDoes) {
   const Recorded recorded = ReadRecorded("pods-list-metadata");
   calls_->Answer(recorded);
@@ -121,6 +145,7 @@ TEST_F(RestKubeApiTest, AsksForEachResourceWhereItIs) {
       {Resource::kDeployments, "/apis/apps/v1/deployments"},
       {Resource::kStatefulSets, "/apis/apps/v1/statefulsets"},
       {Resource::kReplicaSets, "/apis/apps/v1/replicasets"},
+      {Resource::kLeases, "/apis/coordination.k8s.io/v1/leases"},
   };
   for (const auto& [resource, path] : paths) {
     ListRequest request;
@@ -259,6 +284,58 @@ TEST_F(RestKubeApiTest, CreatesAndReplacesAConfigMap) {
   EXPECT_EQ(calls_->requests[1].method, "PUT");
   EXPECT_EQ(calls_->requests[1].target, "/api/v1/namespaces/ns/configmaps/ledger");
   EXPECT_THAT(calls_->requests[1].body, HasSubstr(R"("resourceVersion":"5")"));
+}
+
+TEST_F(RestKubeApiTest, RenewsALeaseAsTheRecordedRequestDoes) {
+  absl::StatusOr<Lease> lease = DecodeLease(ReadRecorded("lease-create").body);
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  lease->renewed += absl::Seconds(2);
+  lease->document.clear();  // that client wrote no more than it knew
+  calls_->Answer(ReadRecorded("lease-update"));
+  const absl::StatusOr<Lease> stored = api_.PutLease(*lease);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->resource_version, "889");
+  EXPECT_EQ(calls_->requests[0].method, "PUT");
+  EXPECT_EQ(calls_->requests[0].target, ReadRecorded("lease-update").path);
+  EXPECT_TRUE(SameJson(calls_->requests[0].body,
+                       R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{
+      "name":"oci-drain","namespace":"fx","resourceVersion":"888",
+      "labels":{"app.kubernetes.io/managed-by":"oci-drain"}},
+      "spec":{"holderIdentity":"a","leaseDurationSeconds":15,"leaseTransitions":0,
+      "acquireTime":"2026-11-30T03:00:00.000000Z","renewTime":"2026-11-30T03:00:02.000000Z"}})"));
+  calls_->Answer(ReadRecorded("lease-update-conflict"));
+  EXPECT_TRUE(absl::IsAborted(api_.PutLease(*lease).status()));
+}
+
+TEST_F(RestKubeApiTest, WritesBackWhatOthersKeepInALease) {
+  absl::StatusOr<Lease> lease = DecodeLease(R"({"metadata":{"name":"l","namespace":"n",
+      "resourceVersion":"1","uid":"u","annotations":{"a":"b"},"labels":{"team":"x"}},
+      "spec":{"holderIdentity":"b","preferredHolder":"c","strategy":"OldestEmulationVersion"},
+      "added":{"later":[1]}})");
+  ASSERT_TRUE(lease.ok()) << lease.status();
+  lease->holder = "a";
+  calls_->Answer(ReadRecorded("lease-update"));
+  ASSERT_TRUE(api_.PutLease(*lease).ok());
+  EXPECT_TRUE(SameJson(calls_->requests[0].body,
+                       R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{
+      "name":"l","namespace":"n","resourceVersion":"1","uid":"u","annotations":{"a":"b"},
+      "labels":{"team":"x","app.kubernetes.io/managed-by":"oci-drain"}},
+      "spec":{"holderIdentity":"a","preferredHolder":"c","strategy":"OldestEmulationVersion",
+      "leaseTransitions":0},"added":{"later":[1]}})"))
+      << calls_->requests[0].body;
+}
+
+TEST_F(RestKubeApiTest, FollowsASingleObjectByItsName) {
+  watches_->Answer(200, "");
+  WatchRequest request;
+  request.resource = Resource::kLeases;
+  request.ns = "fx";
+  request.resource_version = "7";
+  request.name = "oci-drain";
+  EXPECT_TRUE(api_.Watch(
+                      request, [](absl::string_view) { return absl::OkStatus(); }, nullptr)
+                  .ok());
+  EXPECT_THAT(watches_->requests[0].target, HasSubstr("&fieldSelector=metadata.name%3Doci-drain"));
 }
 
 TEST_F(RestKubeApiTest, SaysAbortedWhenSomebodyElseWroteTheConfigMap) {

@@ -66,7 +66,7 @@ TEST_F(RestOverHttpTest, FollowsPodsThroughListAndWatch) {
   base::Random random(1);
   ClusterStore store(base::RealClock());
   const auto sink = store.MakeSink(Resource::kPods, "fx");
-  Reflector reflector(Resource::kPods, "fx", *sink, random);
+  Reflector reflector({Resource::kPods, "fx"}, *sink, random);
   absl::Time now = base::RealClock().Now();
   reflector.OnPage(api_->List(reflector.Next(now).list), now);
   EXPECT_EQ(store.PodCount(), 3u) << reflector.last_error();

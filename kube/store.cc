@@ -1,5 +1,6 @@
 #include "kube/store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/store_tables.h"
@@ -120,7 +121,7 @@ void ClusterStore::Forget(Resource resource, const std::string& ns) {
     absl::MutexLock lock(&mutex_);
     synced_.erase({resource, ns});
     const bool all_are_watched = synced_.contains({resource, ""});
-    const auto in_scope = [&](const std::string& of) {
+    const auto in_scope = [&](const std::string& of) ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
       return (ns.empty() || of == ns) && !all_are_watched && !synced_.contains({resource, of});
     };
     gone = tables_->Sweep(resource, in_scope, ++last_list_, clock_.Now());
@@ -182,6 +183,19 @@ std::optional<Workload> ClusterStore::FindWorkload(absl::string_view kind,
   if (kind == "StatefulSet") workload = tables_->stateful_sets.Find(key);
   if (workload == nullptr) return std::nullopt;
   return *workload;
+}
+
+std::vector<std::shared_ptr<const Workload>> ClusterStore::WorkloadsWithGate(
+    absl::string_view type) const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<std::shared_ptr<const Workload>> found;
+  for (const ObjectTable<Workload>* table : {&tables_->deployments, &tables_->stateful_sets}) {
+    table->ForEach([&](const std::shared_ptr<const Workload>& workload) {
+      const std::vector<std::string>& gates = workload->readiness_gates;
+      if (std::find(gates.begin(), gates.end(), type) != gates.end()) found.push_back(workload);
+    });
+  }
+  return found;
 }
 
 std::optional<ReplicaSetMetadata> ClusterStore::FindReplicaSet(const ObjectKey& key) const {

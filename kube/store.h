@@ -42,7 +42,7 @@ struct StoreChange {
 //   ClusterStore store(base::RealClock());
 //   store.SetListener([&](const StoreChange& change) { queue.Add(...); });
 //   auto sink = store.MakeSink(Resource::kPods, "shop");
-//   Reflector reflector(Resource::kPods, "shop", *sink, random);
+//   Reflector reflector({Resource::kPods, "shop"}, *sink, random);
 //   ...
 //   if (store.Synced(Resource::kPods, "shop")) { ... store.FindPod(key) ... }
 class ClusterStore {
@@ -94,6 +94,8 @@ class ClusterStore {
 
   // "Deployment" or "StatefulSet".
   std::optional<Workload> FindWorkload(absl::string_view kind, const ObjectKey& key) const;
+  // Deployments and StatefulSets whose Pods have a readiness gate of this type.
+  std::vector<std::shared_ptr<const Workload>> WorkloadsWithGate(absl::string_view type) const;
   std::optional<ReplicaSetMetadata> FindReplicaSet(const ObjectKey& key) const;
 
   // When the content (spec, kept annotations, deletion) of an Ingress of this

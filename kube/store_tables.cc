@@ -171,6 +171,7 @@ auto ClusterStore::Tables::WithTable(Resource resource, Visitor visit) {
       return visit(replica_sets);
     case Resource::kServices:
     case Resource::kPods:
+    case Resource::kLeases:  // are not kept
       break;
   }
   return visit(services);

@@ -89,6 +89,8 @@ class ClusterStore::Tables {
   Effect PutObject(const PodMetadata& pod, uint32_t list, absl::Time now);
   Effect PutObject(Workload workload, uint32_t list, absl::Time now);
   Effect PutObject(ReplicaSetMetadata replica_set, uint32_t list, absl::Time now);
+  // Nobody asks the store for a Lease: its watch has a sink of its own.
+  Effect PutObject(const Lease&, uint32_t, absl::Time) { return Effect::kNone; }
 
   // Calls visit(table) with the table of a resource other than kPods.
   template <typename Visitor>

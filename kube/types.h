@@ -148,7 +148,42 @@ struct PodDetails {
   std::string phase;
   bool disruption_target = false;  // condition DisruptionTarget=True
   std::vector<std::string> readiness_gates;
+  std::vector<std::string> true_conditions;  // types of the conditions that are True
 };
+
+// One entry of a Pod's status.conditions, as it is to be.
+struct PodCondition {
+  ObjectKey pod;
+  std::string uid;  // of that Pod and no other of its name
+  std::string type;
+  bool status = false;
+  std::string reason;
+  std::string message;
+  absl::Time last_transition = absl::UnixEpoch();
+};
+
+// Kubernetes' IntOrString where it means a number of Pods or a share of them.
+struct IntOrPercent {
+  int value = 0;
+  bool is_percent = false;
+
+  static IntOrPercent Count(int value) { return {value, false}; }
+  static IntOrPercent Percent(int value) { return {value, true}; }
+
+  int RoundedDown(int replicas) const;
+  int RoundedUp(int replicas) const;
+  friend bool operator==(const IntOrPercent&, const IntOrPercent&) = default;
+};
+
+struct RolloutLimits {
+  int max_unavailable = 0;
+  int max_surge = 0;
+};
+
+// As the Deployment controller resolves them: unavailable rounded down and at
+// most `replicas`, surge rounded up, and never both zero.
+RolloutLimits ResolveRolloutLimits(IntOrPercent max_unavailable, IntOrPercent max_surge,
+                                   int replicas);
 
 // A Deployment or StatefulSet.
 struct Workload {
@@ -163,6 +198,36 @@ struct Workload {
   int max_surge = 0;
   bool recreate = false;  // Deployment strategy Recreate
   bool deleting = false;
+
+  // For what it would do with other replicas: the same two as written.
+  IntOrPercent written_max_unavailable;
+  IntOrPercent written_max_surge;
+  absl::Duration grace = absl::Seconds(30);  // terminationGracePeriodSeconds of its Pods
+  absl::Duration min_ready = absl::ZeroDuration();
+  int partition = 0;  // of a StatefulSet: ordinals below are not updated
+  // A StatefulSet with updateStrategy OnDelete: nothing is replaced by itself.
+  bool on_delete = false;
+  std::vector<std::string> readiness_gates;  // condition types of its Pods
+  // Labels of its Pods, where they have readiness gates.
+  std::map<std::string, std::string> gated_labels;
+  // Keys of the labels by which it selects its Pods; its ReplicaSets use them too.
+  std::vector<std::string> selector_labels;
+};
+
+// autoscaling/v2
+struct HorizontalPodAutoscaler {
+  ObjectKey key;
+  std::string uid;
+  // scaleTargetRef; empty if there is none, so that it scales nothing.
+  std::string target_kind;
+  std::string target_name;
+  int max_replicas = 0;
+};
+
+// policy/v1 PodDisruptionBudget
+struct DisruptionBudget {
+  ObjectKey key;
+  std::vector<std::string> selector_labels;  // keys of the labels it selects by
 };
 
 // From a metadata-only watch of ReplicaSets: who owns the owner of a Pod.
@@ -172,9 +237,24 @@ struct ReplicaSetMetadata {
   std::optional<OwnerReference> controller;
 };
 
+// coordination.k8s.io/v1: who leads, and since when it has not been heard of.
+struct Lease {
+  ObjectKey key;
+  std::string resource_version;  // empty: create it
+  std::string holder;            // holderIdentity; empty: released
+  // leaseDurationSeconds, in whole seconds; zero: not given.
+  absl::Duration duration = absl::ZeroDuration();
+  // By the holder's clock; InfiniteFuture() if not given.
+  absl::Time acquired = absl::InfiniteFuture();
+  absl::Time renewed = absl::InfiniteFuture();
+  int transitions = 0;
+  // The object as read, with every field it had: what others keep in it is written back.
+  std::string document;
+};
+
 // One object of a watched resource.
 using Object = std::variant<Service, Ingress, IngressClass, EndpointSlice, PodMetadata, Workload,
-                            ReplicaSetMetadata>;
+                            ReplicaSetMetadata, Lease>;
 
 // Core v1 Endpoints, from a live GET: what NIC itself reads.
 struct EndpointsAddress {

@@ -3,11 +3,18 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 
 namespace kube {
 namespace {
@@ -16,6 +23,7 @@ constexpr size_t kMaxBytes = 1 << 20;
 constexpr int kMaxDepth = 32;
 constexpr int kMaxValues = 100000;
 constexpr int kMaxAliases = 100;
+constexpr size_t kMaxJsonBytes = 4 << 20;
 
 // Thrown and caught within this file: yaml-cpp's handlers cannot say stop.
 struct TooMuch {
@@ -61,8 +69,85 @@ class Bounds final : public YAML::EventHandler {
   int aliases_ = 0;
 };
 
+// YAML 1.1, as kubectl reads it.
+std::string PlainScalar(const std::string& text) {
+  static constexpr absl::string_view kTrue[] = {"true", "yes", "on"};
+  static constexpr absl::string_view kFalse[] = {"false", "no", "off"};
+  const std::string lower = absl::AsciiStrToLower(text);
+  if (text.empty() || lower == "null" || text == "~") return "null";
+  if (std::find(std::begin(kTrue), std::end(kTrue), lower) != std::end(kTrue)) return "true";
+  if (std::find(std::begin(kFalse), std::end(kFalse), lower) != std::end(kFalse)) return "false";
+  int64_t integer = 0;
+  double real = 0;
+  if (absl::SimpleAtoi(text, &integer)) return absl::StrCat(integer);
+  const bool numeric = absl::ascii_isdigit(text[0]) || text[0] == '-' || text[0] == '.';
+  if (numeric && absl::SimpleAtod(text, &real) && std::isfinite(real)) return absl::StrCat(real);
+  return base::QuoteJson(text);
+}
+
+// Appends `node`, which lies `depth` levels deep, to `json`.
+absl::Status WriteJson(const YAML::Node& node, int depth, std::string& json) {
+  // An alias can lie within what it stands for.
+  if (depth > kMaxDepth) return absl::InvalidArgumentError("nested too deeply");
+  if (json.size() > kMaxJsonBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("larger than ", kMaxJsonBytes, " bytes"));
+  }
+  const auto each = [&](char open, char close, const auto& write) {
+    json += open;
+    for (const auto& member : node) {
+      if (json.back() != open) json += ',';
+      const absl::Status status = write(member);
+      if (!status.ok()) return status;
+    }
+    json += close;
+    return absl::OkStatus();
+  };
+  switch (node.Type()) {
+    case YAML::NodeType::Undefined:
+    case YAML::NodeType::Null:
+      json += "null";
+      break;
+    case YAML::NodeType::Scalar:
+      // yaml-cpp tags what is quoted with "!".
+      json += node.Tag() == "!" ? base::QuoteJson(node.Scalar()) : PlainScalar(node.Scalar());
+      break;
+    case YAML::NodeType::Sequence:
+      return each('[', ']', [&](const auto& item) { return WriteJson(item, depth + 1, json); });
+    case YAML::NodeType::Map:
+      return each('{', '}', [&](const auto& member) {
+        if (!member.first.IsScalar()) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("line ", member.first.Mark().line + 1, ": a key is no scalar"));
+        }
+        absl::StrAppend(&json, base::QuoteJson(member.first.Scalar()), ":");
+        return WriteJson(member.second, depth + 1, json);
+      });
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ErrorAt(int line, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", what));
+}
+
+// parse(parser, bounds) with the text's bounds checked and exceptions as statuses.
+template <typename T, typename Parse>
+absl::StatusOr<T> Guarded(const std::string& text, Parse parse) {
+  if (text.size() > kMaxBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("larger than ", kMaxBytes, " bytes"));
+  }
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    Bounds bounds;
+    return parse(parser, bounds);
+  } catch (const TooMuch& error) {
+    return ErrorAt(error.line, error.what);
+  } catch (const YAML::Exception& error) {
+    return ErrorAt(error.mark.line + 1, error.msg);
+  } catch (const std::exception& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
 }
 
 }  // namespace
@@ -102,23 +187,31 @@ std::optional<std::string> YamlView::Text() const {
   return node_->node.Scalar();
 }
 
+absl::StatusOr<std::string> YamlView::ToJson() const {
+  std::string json;
+  if (node_ == nullptr) return std::string("null");
+  const absl::Status status = WriteJson(node_->node, 0, json);
+  if (!status.ok()) return status;
+  return json;
+}
+
 absl::StatusOr<YamlView> ParseYaml(const std::string& text) {
-  if (text.size() > kMaxBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("larger than ", kMaxBytes, " bytes"));
-  }
-  try {
-    std::istringstream stream(text);
-    YAML::Parser parser(stream);
-    Bounds bounds;
+  return Guarded<YamlView>(text, [&](YAML::Parser& parser, Bounds& bounds) {
     parser.HandleNextDocument(bounds);
     return YamlView(std::make_shared<const YamlView::Node>(YamlView::Node{YAML::Load(text)}));
-  } catch (const TooMuch& error) {
-    return ErrorAt(error.line, error.what);
-  } catch (const YAML::Exception& error) {
-    return ErrorAt(error.mark.line + 1, error.msg);
-  } catch (const std::exception& error) {
-    return absl::InvalidArgumentError(error.what());
-  }
+  });
+}
+
+absl::StatusOr<std::vector<YamlView>> ParseYamlDocuments(const std::string& text) {
+  return Guarded<std::vector<YamlView>>(text, [&](YAML::Parser& parser, Bounds& bounds) {
+    while (parser.HandleNextDocument(bounds)) continue;
+    std::vector<YamlView> documents;
+    for (const YAML::Node& node : YAML::LoadAll(text)) {
+      if (node.IsNull()) continue;
+      documents.push_back(YamlView(std::make_shared<const YamlView::Node>(YamlView::Node{node})));
+    }
+    return documents;
+  });
 }
 
 }  // namespace kube

@@ -29,9 +29,14 @@ class YamlView {
   std::vector<YamlView> Elements() const;
   // The text of a scalar; nullopt for anything else.
   std::optional<std::string> Text() const;
+  // The same as JSON, with the types that kubectl gives to scalars: what is quoted is
+  // a string. InvalidArgument for a map with a key that is no scalar, and for what
+  // its aliases make larger than 4 MiB.
+  absl::StatusOr<std::string> ToJson() const;
 
  private:
   friend absl::StatusOr<YamlView> ParseYaml(const std::string& text);
+  friend absl::StatusOr<std::vector<YamlView>> ParseYamlDocuments(const std::string& text);
   struct Node;
   explicit YamlView(std::shared_ptr<const Node> node);
 
@@ -42,6 +47,10 @@ class YamlView {
 // no YAML, is nested deeper than 32 levels, has over 100,000 values or over 100
 // aliases. JSON is YAML.
 absl::StatusOr<YamlView> ParseYaml(const std::string& text);
+
+// All documents, separated by "---", within the same bounds together; those that
+// hold nothing are left out.
+absl::StatusOr<std::vector<YamlView>> ParseYamlDocuments(const std::string& text);
 
 }  // namespace kube
 

@@ -74,5 +74,43 @@ TEST(ParseYaml, RefusesAliasBombsAndSurvivesCycles) {
   }
 }
 
+TEST(ParseYamlDocuments, GivesAllThatHoldSomething) {
+  const auto documents = ParseYamlDocuments("a: 1\n---\n---\n# nothing\n---\nb: 2\n");
+  ASSERT_TRUE(documents.ok()) << documents.status();
+  ASSERT_EQ(documents->size(), 2);
+  EXPECT_EQ((*documents)[1]["b"].Text(), "2");
+  EXPECT_EQ((*documents)[1].line(), 6);
+  EXPECT_THAT(ParseYamlDocuments("a: 1\n---\nb: [").status().message(), HasSubstr("line "));
+  EXPECT_THAT(ParseYamlDocuments("a: 1\n---\n" + std::string(33, '[') + std::string(33, ']'))
+                  .status()
+                  .message(),
+              HasSubstr("nested too deeply"));
+}
+
+TEST(YamlView, AsJsonHasTheTypesOfKubectl) {
+  const auto json = [](const std::string& text) { return ParseYaml(text)->ToJson().value_or("-"); };
+  EXPECT_EQ(json(R"({a: [1, "1", yes, 'no', ~, 1.5, 25%, 0x, x"y], b: {c: null}})"),
+            R"({"a":[1,"1",true,"no",null,1.5,"25%","0x","x\"y"],"b":{"c":null}})");
+  EXPECT_EQ(json("[{}, []]"), "[{},[]]");
+  EXPECT_EQ(YamlView().ToJson().value_or("-"), "null");
+  EXPECT_EQ(json("{[1]: 2}"), "-") << "a key is no scalar";
+}
+
+TEST(YamlView, AsJsonIsBoundedWhateverAliasesMakeOfIt) {
+  std::string bomb = "a0: &a0 [xxxxxxxx,x,x,x,x,x,x,x]\n";
+  for (int i = 1; i <= 10; ++i) {
+    absl::StrAppend(&bomb, "a", i, ": &a", i, " [*a", i - 1);
+    for (int j = 1; j < 9; ++j) absl::StrAppend(&bomb, ",*a", i - 1);
+    absl::StrAppend(&bomb, "]\n");
+  }
+  const absl::StatusOr<YamlView> view = ParseYaml(bomb);
+  ASSERT_TRUE(view.ok()) << view.status();
+  EXPECT_THAT(view->ToJson().status().message(), HasSubstr("larger than"));
+  const absl::StatusOr<YamlView> cycle = ParseYaml("a: &a [*a]");
+  if (cycle.ok()) {
+    EXPECT_FALSE(cycle->ToJson().ok());
+  }
+}
+
 }  // namespace
 }  // namespace kube

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,39 @@ absl::Status Invalid(absl::string_view path, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", why));
 }
 
+// Appends the value with its members sorted and without those that are null or, at
+// the top, in `left_out`: equal texts mean equal values.
+void AppendCanonical(const rapidjson::Value& value,
+                     std::initializer_list<absl::string_view> left_out, std::string& out) {
+  if (value.IsArray()) {
+    const char* separator = "[";
+    for (const rapidjson::Value& element : value.GetArray()) {
+      absl::StrAppend(&out, std::exchange(separator, ","));
+      AppendCanonical(element, {}, out);
+    }
+    absl::StrAppend(&out, value.Empty() ? "[]" : "]");
+    return;
+  }
+  if (!value.IsObject()) {
+    absl::StrAppend(&out, base::WriteJson(value));
+    return;
+  }
+  std::vector<std::pair<absl::string_view, const rapidjson::Value*>> members;
+  members.reserve(value.MemberCount());
+  for (const auto& member : value.GetObject()) {
+    const absl::string_view name = base::StringOf(member.name);
+    const bool skipped = std::find(left_out.begin(), left_out.end(), name) != left_out.end();
+    if (!skipped && !member.value.IsNull()) members.emplace_back(name, &member.value);
+  }
+  std::sort(members.begin(), members.end());
+  const char* separator = "{";
+  for (const auto& [name, member] : members) {
+    absl::StrAppend(&out, std::exchange(separator, ","), base::QuoteJson(name), ":");
+    AppendCanonical(*member, {}, out);
+  }
+  absl::StrAppend(&out, members.empty() ? "{}" : "}");
+}
+
 absl::StatusOr<Backend> ReadBackend(const rapidjson::Value& value, const std::string& path) {
   Fields fields(value, path);
   Backend backend;
@@ -33,6 +68,7 @@ absl::StatusOr<Backend> ReadBackend(const rapidjson::Value& value, const std::st
   backend.max_connections = fields.OptionalNumber("maxConnections", 0, kMaxInt);
   if (!fields.status().ok()) return fields.status();
   backend.document = base::WriteJson(value);
+  AppendCanonical(value, {"name", "drain", "offline"}, backend.settings);
   return backend;
 }
 
@@ -72,6 +108,7 @@ absl::StatusOr<BackendSet> ReadBackendSet(const rapidjson::Value& value, const s
   if (!fields.status().ok()) return fields.status();
   set.backends = *std::move(backends);
   set.document = base::WriteJson(value);
+  AppendCanonical(value, {"name", "backends"}, set.settings);
   return set;
 }
 

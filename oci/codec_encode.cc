@@ -81,9 +81,8 @@ absl::Status CheckChange(const BackendSet& set, const BackendSetChange& change) 
 }
 
 void SetFlag(rapidjson::Value& backend, const char* name, bool value, Allocator& allocator) {
-  const auto member = backend.FindMember(name);
-  if (member != backend.MemberEnd()) {
-    member->value.SetBool(value);
+  if (backend.HasMember(name)) {
+    backend[name].SetBool(value);
   } else {
     backend.AddMember(rapidjson::StringRef(name), value, allocator);
   }

@@ -69,6 +69,18 @@ TEST(DecodeLoadBalancer, ReadsTheFieldsThatAreUsed) {
   EXPECT_FALSE(other.has_session_persistence);
 }
 
+TEST(DecodeBackendSet, SettingsAreEverythingButTheFlagsInCanonicalOrder) {
+  const auto set = DecodeBackendSet(
+      R"({"policy":"IP_HASH","name":"bs_1","sslConfiguration":null,)"
+      R"("healthChecker":{"port":0,"protocol":"TCP"},"backends":[)"
+      R"({"weight":2,"port":80,"name":"10.0.0.3:80","ipAddress":"10.0.0.3","backup":false,)"
+      R"("offline":true,"drain":true,"maxConnections":null,"zone":["b","a"]}]})");
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_EQ(set->settings, R"({"healthChecker":{"port":0,"protocol":"TCP"},"policy":"IP_HASH"})");
+  EXPECT_EQ(set->backends.front().settings,
+            R"({"backup":false,"ipAddress":"10.0.0.3","port":80,"weight":2,"zone":["b","a"]})");
+}
+
 TEST(DecodeLoadBalancer, NamesTheMemberThatIsWrong) {
   const std::string good = Recorded("load-balancer.json");
   const std::string backend = R"("ipAddress": "10.0.0.5", "port": 8080)";

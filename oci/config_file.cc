@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,15 +14,17 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
+#include "oci/security_token.h"
 #include "oci/text.h"
 
 namespace oci {
 namespace {
 
 constexpr size_t kMaxConfigBytes = 1 << 20;
-// What a header can carry.
-constexpr size_t kMaxTokenBytes = 32 << 10;
+constexpr size_t kMaxTokenBytes = 64 << 10;
 constexpr size_t kMaxNamedProfiles = 10;
+constexpr absl::Duration kLookForNewToken = absl::Minutes(5);
+constexpr absl::Duration kBetweenLooks = absl::Seconds(10);
 
 // The name within "[NAME]" if a profile begins here.
 std::optional<absl::string_view> ProfileHeader(absl::string_view line) {
@@ -49,18 +51,39 @@ void SetField(ConfigProfile& profile, absl::string_view key, absl::string_view v
   }
 }
 
+// Fit for a quoted string of a header.
+bool IsPlain(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+}
+
+bool IsFingerprint(absl::string_view text) {
+  const std::vector<absl::string_view> pairs = absl::StrSplit(text, ':');
+  return pairs.size() == 16 && std::all_of(pairs.begin(), pairs.end(), [](absl::string_view p) {
+           return p.size() == 2 && absl::ascii_isxdigit(static_cast<unsigned char>(p[0])) &&
+                  absl::ascii_isxdigit(static_cast<unsigned char>(p[1]));
+         });
+}
+
+absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(prefix, status.message()));
+}
+
+std::string PathOf(const ConfigFileOptions& options) {
+  if (!options.path.empty()) return options.path;
+  const std::string usual = absl::StrCat(options.environment("HOME").value_or(""), "/.oci/config");
+  if (access(usual.c_str(), F_OK) == 0) return usual;
+  return options.environment("OCI_CONFIG_FILE").value_or(usual);
+}
+
+}  // namespace
+
 // One read of everything a profile names; `Wrong` makes its errors.
-class ProfileReader {
+class ConfigFileCredentials::Reader {
  public:
-  ProfileReader(const ConfigFileOptions& options, std::string path)
-      : options_(options), path_(std::move(path)) {}
+  explicit Reader(const ConfigFileOptions& options) : options_(options), path_(PathOf(options)) {}
 
-  struct Result {
-    std::string region;
-    Credentials credentials;
-  };
-
-  absl::StatusOr<Result> Read() {
+  absl::StatusOr<Contents> Read() {
     const absl::StatusOr<std::string> text = base::ReadFile(path_, kMaxConfigBytes);
     if (!text.ok()) return Prefixed("OCI configuration: ", text.status());
     absl::StatusOr<ConfigProfile> profile = ParseConfigProfile(*text, options_.profile);
@@ -68,75 +91,76 @@ class ProfileReader {
       return Prefixed(absl::StrCat("OCI configuration ", path_, ": "), profile.status());
     }
     profile_ = *std::move(profile);
-    Result result;
-    result.region =
-        profile_.region.empty() ? options_.environment("OCI_REGION").value_or("") : profile_.region;
-    const absl::StatusOr<std::string> key_id = KeyId();
-    if (!key_id.ok()) return key_id.status();
+    Contents contents;
+    contents.region =
+        profile_.region.empty() ? ValueOf(options_.environment, "OCI_REGION") : profile_.region;
+    const absl::Status identified = Identify(contents);
+    if (!identified.ok()) return identified;
     absl::StatusOr<std::shared_ptr<const PrivateKey>> key = Key();
     if (!key.ok()) return key.status();
-    result.credentials = {.key_id = *key_id, .key = *std::move(key)};
-    return result;
+    contents.credentials.key = *std::move(key);
+    return contents;
   }
 
  private:
-  static absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(prefix, status.message()));
+  std::string Where(absl::string_view key) const {
+    return absl::StrCat("OCI configuration ", path_, ", profile ", options_.profile, ": ", key,
+                        ": ");
   }
 
   absl::Status Wrong(absl::string_view key, absl::string_view why) const {
-    return absl::InvalidArgumentError(absl::StrCat("OCI configuration ", path_, ", profile ",
-                                                   options_.profile, ": ", key, ": ", why));
+    return absl::InvalidArgumentError(absl::StrCat(Where(key), why));
   }
 
   std::string Expanded(const std::string& path) const {
     if (path != "~" && !absl::StartsWith(path, "~/")) return path;
-    return absl::StrCat(options_.environment("HOME").value_or(""), path.substr(1));
+    return absl::StrCat(ValueOf(options_.environment, "HOME"), path.substr(1));
   }
 
-  absl::StatusOr<std::string> KeyId() const {
+  absl::Status Identify(Contents& contents) const {
     if (!profile_.authentication_type.empty() &&
         !absl::EqualsIgnoreCase(profile_.authentication_type, "api_key") &&
         !absl::EqualsIgnoreCase(profile_.authentication_type, "security_token")) {
       return Wrong("authentication_type",
                    absl::StrCat(OneLine(profile_.authentication_type, 64),
                                 " is neither an API key nor a session token; remove the line or "
-                                "choose another profile"));
+                                "choose another profile or --auth"));
     }
-    if (profile_.user.empty() && !profile_.security_token_file.empty()) return SessionKeyId();
-    const std::pair<absl::string_view, const std::string&> ocids[] = {{"tenancy", profile_.tenancy},
-                                                                      {"user", profile_.user}};
-    for (const auto& [key, value] : ocids) {
-      if (value.empty()) {
-        return Wrong(key,
-                     absl::StrCat("missing; add ", key, "=<its OCID, as the console shows it>"));
-      }
-      if (!absl::StartsWith(value, "ocid") || !IsPlain(value)) {
-        return Wrong(key, absl::StrCat("\"", OneLine(value, 64), "\" is not an OCID; expected ",
-                                       key, "=ocid1.", key, ".oc1.."));
-      }
+    if (options_.session_token && profile_.security_token_file.empty()) {
+      return Wrong("security_token_file",
+                   "missing; choose the profile that oci session authenticate made");
     }
-    if (profile_.fingerprint.empty()) {
-      return Wrong("fingerprint",
-                   "missing; add fingerprint=<that of the API key, as the console shows it>");
+    const bool session =
+        !profile_.security_token_file.empty() && (options_.session_token || profile_.user.empty());
+    if (session) return ReadSessionToken(contents);
+    absl::StatusOr<std::string> id = ApiKeyId(profile_, "=");
+    if (!id.ok()) {
+      return Prefixed(
+          absl::StrCat("OCI configuration ", path_, ", profile ", options_.profile, ": "),
+          id.status());
     }
-    if (!IsFingerprint(profile_.fingerprint)) {
-      return Wrong("fingerprint", absl::StrCat("\"", OneLine(profile_.fingerprint, 64),
-                                               "\" is not 16 pairs of hex digits with colons"));
-    }
-    return absl::StrCat(profile_.tenancy, "/", profile_.user, "/", profile_.fingerprint);
+    contents.credentials.key_id = *std::move(id);
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<std::string> SessionKeyId() const {
+  absl::Status ReadSessionToken(Contents& contents) const {
     const std::string path = Expanded(profile_.security_token_file);
     const absl::StatusOr<std::string> text = base::ReadFile(path, kMaxTokenBytes);
     if (!text.ok()) return Wrong("security_token_file", text.status().message());
-    const absl::string_view token = absl::StripAsciiWhitespace(*text);
-    if (token.empty() || !IsPlain(token)) {
+    const absl::StatusOr<SecurityToken> token = ParseSecurityToken(*text, path);
+    if (!token.ok()) {
       return Wrong("security_token_file",
-                   absl::StrCat(path, " has no token; run: oci session authenticate"));
+                   absl::StrCat(token.status().message(), "; run: oci session authenticate"));
     }
-    return absl::StrCat("ST$", token);
+    if (token->expires - options_.clock->Now() <= kLeastTokenLife) {
+      return absl::UnauthenticatedError(absl::StrCat(
+          Where("security_token_file"), path, ": the token ended at ", TimeText(token->expires),
+          "; run: oci session authenticate, and oci session refresh --profile ", options_.profile,
+          " before it ends"));
+    }
+    contents.expires = token->expires;
+    contents.credentials.key_id = absl::StrCat("ST$", token->text);
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::shared_ptr<const PrivateKey>> Key() const {
@@ -158,33 +182,37 @@ class ProfileReader {
     return key;
   }
 
-  // Fit for a quoted string of a header.
-  static bool IsPlain(absl::string_view text) {
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; });
-  }
-
-  static bool IsFingerprint(absl::string_view text) {
-    const std::vector<absl::string_view> pairs = absl::StrSplit(text, ':');
-    return pairs.size() == 16 && std::all_of(pairs.begin(), pairs.end(), [](absl::string_view p) {
-             return p.size() == 2 && absl::ascii_isxdigit(static_cast<unsigned char>(p[0])) &&
-                    absl::ascii_isxdigit(static_cast<unsigned char>(p[1]));
-           });
-  }
-
   const ConfigFileOptions& options_;
   const std::string path_;
   ConfigProfile profile_;
 };
 
-std::string PathOf(const ConfigFileOptions& options) {
-  if (!options.path.empty()) return options.path;
-  const std::string usual = absl::StrCat(options.environment("HOME").value_or(""), "/.oci/config");
-  if (access(usual.c_str(), F_OK) == 0) return usual;
-  return options.environment("OCI_CONFIG_FILE").value_or(usual);
+absl::StatusOr<std::string> ApiKeyId(const ConfigProfile& profile, absl::string_view separator) {
+  const auto wrong = [](absl::string_view key, const std::string& why) {
+    return absl::InvalidArgumentError(absl::StrCat(key, ": ", why));
+  };
+  const std::pair<absl::string_view, const std::string&> ocids[] = {{"tenancy", profile.tenancy},
+                                                                    {"user", profile.user}};
+  for (const auto& [key, value] : ocids) {
+    if (value.empty()) {
+      return wrong(key, absl::StrCat("missing; add ", key, separator,
+                                     "<its OCID, as the console shows it>"));
+    }
+    if (!absl::StartsWith(value, "ocid") || !IsPlain(value)) {
+      return wrong(key, absl::StrCat("\"", OneLine(value, 64), "\" is not an OCID; expected ", key,
+                                     separator, "ocid1.", key, ".oc1.."));
+    }
+  }
+  if (profile.fingerprint.empty()) {
+    return wrong("fingerprint", absl::StrCat("missing; add fingerprint", separator,
+                                             "<that of the API key, as the console shows it>"));
+  }
+  if (!IsFingerprint(profile.fingerprint)) {
+    return wrong("fingerprint", absl::StrCat("\"", OneLine(profile.fingerprint, 64),
+                                             "\" is not 16 pairs of hex digits with colons"));
+  }
+  return absl::StrCat(profile.tenancy, "/", profile.user, "/", profile.fingerprint);
 }
-
-}  // namespace
 
 absl::StatusOr<ConfigProfile> ParseConfigProfile(absl::string_view text,
                                                  absl::string_view profile) {
@@ -212,38 +240,46 @@ absl::StatusOr<ConfigProfile> ParseConfigProfile(absl::string_view text,
                                  : absl::StrCat("it has ", absl::StrJoin(names, ", "))));
 }
 
-Environment ProcessEnvironment() {
-  return [](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());
-    if (value == nullptr) return std::nullopt;
-    return value;
-  };
-}
-
 absl::StatusOr<std::unique_ptr<ConfigFileCredentials>> ConfigFileCredentials::Load(
     ConfigFileOptions options) {
-  absl::StatusOr<ProfileReader::Result> read = ProfileReader(options, PathOf(options)).Read();
+  absl::StatusOr<Contents> read = Reader(options).Read();
   if (!read.ok()) return read.status();
-  return std::unique_ptr<ConfigFileCredentials>(new ConfigFileCredentials(
-      std::move(options), std::move(read->region), std::move(read->credentials)));
+  return std::unique_ptr<ConfigFileCredentials>(
+      new ConfigFileCredentials(std::move(options), *std::move(read)));
 }
 
-ConfigFileCredentials::ConfigFileCredentials(ConfigFileOptions options, std::string region,
-                                             Credentials credentials)
-    : options_(std::move(options)),
-      region_(std::move(region)),
-      credentials_(std::move(credentials)) {}
+ConfigFileCredentials::ConfigFileCredentials(ConfigFileOptions options, Contents contents)
+    : options_(std::move(options)), region_(contents.region), contents_(std::move(contents)) {}
 
 absl::StatusOr<Credentials> ConfigFileCredentials::Get() {
   absl::MutexLock lock(&mutex_);
-  return credentials_;
+  const absl::Time now = options_.clock->Now();
+  absl::Status read;
+  if (contents_.expires - now <= kLookForNewToken && now - read_ >= kBetweenLooks) {
+    read = ReadAgain(now);
+  }
+  if (contents_.expires - now > kLeastTokenLife) return contents_.credentials;
+  if (!read.ok()) return read;
+  return absl::UnauthenticatedError(
+      absl::StrCat("OCI configuration, profile ", options_.profile,
+                   ": the session token has ended; run: oci session authenticate"));
 }
 
-absl::Status ConfigFileCredentials::Refresh() {
-  absl::StatusOr<ProfileReader::Result> read = ProfileReader(options_, PathOf(options_)).Read();
-  if (!read.ok()) return read.status();
+absl::Status ConfigFileCredentials::Refresh(const Credentials& refused) {
   absl::MutexLock lock(&mutex_);
-  credentials_ = std::move(read->credentials);
+  const auto changed = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return contents_.credentials.key_id != refused.key_id ||
+           contents_.credentials.key != refused.key;
+  };
+  if (changed()) return absl::OkStatus();
+  return ReadAgain(options_.clock->Now());
+}
+
+absl::Status ConfigFileCredentials::ReadAgain(absl::Time now) {
+  read_ = now;
+  absl::StatusOr<Contents> read = Reader(options_).Read();
+  if (!read.ok()) return read.status();
+  contents_ = *std::move(read);
   return absl::OkStatus();
 }
 

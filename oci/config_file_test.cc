@@ -10,6 +10,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/certificates.h"
+#include "sim/manual_clock.h"
+#include "sim/web_token.h"
 
 namespace oci {
 namespace {
@@ -70,11 +72,13 @@ class ConfigFile : public ::testing::Test {
     return ConfigFileCredentials::Load(
         {.path = std::move(path),
          .profile = std::move(profile),
+         .session_token = session_token_,
          .environment = [this](const std::string& name) -> std::optional<std::string> {
            const auto found = environment_.find(name);
            if (found == environment_.end()) return std::nullopt;
            return found->second;
-         }});
+         },
+         .clock = &clock_});
   }
 
   // The error with `from` in the good file replaced.
@@ -99,6 +103,8 @@ class ConfigFile : public ::testing::Test {
       "region=us-ashburn-1\n"
       "key_file=~/.oci/key.pem\n";
   std::map<std::string, std::string> environment_;
+  bool session_token_ = false;
+  sim::ManualClock clock_{absl::FromUnixSeconds(1800000000)};
 };
 
 TEST_F(ConfigFile, GivesTheApiKeysNameAndKey) {
@@ -173,22 +179,79 @@ TEST_F(ConfigFile, OpensAnEncryptedKeyWithThePassPhrase) {
   EXPECT_TRUE(Load().ok());
 }
 
-TEST_F(ConfigFile, SpeaksWithASessionTokenInPlaceOfAUser) {
-  Write("token", "header.payload.signature\n");
-  Write("config", absl::StrReplaceAll(
-                      good_, {{"user=ocid1.user.oc1..u", "security_token_file=~/.oci/token"}}));
-  const auto loaded = Load();
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_EQ((*loaded)->Get()->key_id, "ST$header.payload.signature");
-  for (const std::string text : {"", " \n", "two secret lines\n", "quo\"te"}) {
+// A profile with a session token in place of a user.
+class SessionTokenFile : public ConfigFile {
+ protected:
+  SessionTokenFile() {
+    Write("config", absl::StrReplaceAll(
+                        good_, {{"user=ocid1.user.oc1..u", "security_token_file=~/.oci/token"}}));
+  }
+
+  std::string WriteToken(const std::string& name, absl::Duration life) {
+    const std::string token = sim::MakeWebToken(name, clock_.Now() + life);
+    Write("token", token + "\n");
+    return "ST$" + token;
+  }
+
+  std::string KeyId(ConfigFileCredentials& credentials) {
+    const auto got = credentials.Get();
+    return got.ok() ? got->key_id : std::string(got.status().message());
+  }
+};
+
+TEST_F(SessionTokenFile, IsSpokenWith) {
+  const std::string first = WriteToken("first", absl::Hours(1));
+  auto loaded = Load().value();
+  EXPECT_EQ(KeyId(*loaded), first);
+  for (const std::string text : {"", " \n", "two secret lines\n", "quo\"te", "secret.a.b"}) {
     Write("token", text);
-    const auto error = (*loaded)->Refresh();
+    const auto error = loaded->Refresh(loaded->Get().value());
     EXPECT_EQ(error.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(error.message()),
-                AllOf(HasSubstr("/.oci/token has no token; run: oci session authenticate"),
+                AllOf(HasSubstr("/.oci/token: not a token"), HasSubstr("oci session authenticate"),
                       Not(HasSubstr("secret"))));
   }
-  EXPECT_EQ((*loaded)->Get()->key_id, "ST$header.payload.signature");
+  EXPECT_EQ(KeyId(*loaded), first);
+}
+
+TEST_F(SessionTokenFile, ANewOneIsFoundBeforeTheOldOneEnds) {
+  const std::string first = WriteToken("first", absl::Hours(1));
+  auto loaded = Load().value();
+  const std::string second = WriteToken("second", absl::Hours(2));
+  clock_.Advance(absl::Minutes(54));
+  EXPECT_EQ(KeyId(*loaded), first);
+  clock_.Advance(absl::Minutes(1));
+  EXPECT_EQ(KeyId(*loaded), second);
+}
+
+TEST_F(SessionTokenFile, OneThatHasEndedIsRefusedUntilThereIsANewOne) {
+  WriteToken("first", absl::Hours(1));
+  auto loaded = Load().value();
+  clock_.Advance(absl::Hours(1));
+  const auto ended = loaded->Get();
+  EXPECT_EQ(ended.status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(std::string(ended.status().message()),
+              AllOf(HasSubstr("/.oci/token: the token ended at 2027-01-15T09:00:00Z"),
+                    HasSubstr("oci session refresh --profile DEFAULT")));
+  EXPECT_EQ(Load().status().code(), absl::StatusCode::kUnauthenticated);
+  // The file is not read at each call.
+  const std::string second = WriteToken("second", absl::Hours(1));
+  EXPECT_THAT(KeyId(*loaded), HasSubstr("the session token has ended"));
+  clock_.Advance(absl::Seconds(10));
+  EXPECT_EQ(KeyId(*loaded), second);
+}
+
+TEST_F(SessionTokenFile, IsInsistedOn) {
+  session_token_ = true;
+  const std::string token = WriteToken("x", absl::Hours(1));
+  Write("config", good_ + "security_token_file=~/.oci/token\n");
+  EXPECT_EQ(KeyId(*Load().value()), token);
+  session_token_ = false;
+  EXPECT_THAT(KeyId(*Load().value()), HasSubstr("/ocid1.user.oc1..u/"));
+  session_token_ = true;
+  Write("config", good_);
+  EXPECT_THAT(std::string(Load().status().message()),
+              HasSubstr("security_token_file: missing; choose the profile"));
 }
 
 TEST_F(ConfigFile, RefreshReadsAReplacedKey) {
@@ -197,7 +260,7 @@ TEST_F(ConfigFile, RefreshReadsAReplacedKey) {
   Write("key.pem", sim::MakeRsaKeyPem());
   Write("config", absl::StrReplaceAll(good_, {{"20:3b", "21:3b"}}));
   EXPECT_EQ(loaded->Get()->key, before.key);
-  ASSERT_TRUE(loaded->Refresh().ok());
+  ASSERT_TRUE(loaded->Refresh(before).ok());
   const auto after = loaded->Get().value();
   EXPECT_THAT(after.key_id, HasSubstr("/21:3b"));
   EXPECT_NE(after.key->Sign("x").value(), before.key->Sign("x").value());
@@ -207,7 +270,7 @@ TEST_F(ConfigFile, AFailedRefreshKeepsTheOldCredentials) {
   auto loaded = Load().value();
   const auto before = loaded->Get().value();
   Write("key.pem", "nonsense");
-  EXPECT_FALSE(loaded->Refresh().ok());
+  EXPECT_FALSE(loaded->Refresh(before).ok());
   EXPECT_EQ(loaded->Get()->key, before.key);
 }
 

@@ -29,9 +29,14 @@ class CredentialsProvider {
   // none or it is about to expire. An error says what is wrong and how to mend it.
   virtual absl::StatusOr<Credentials> Get() = 0;
 
-  // OCI has answered 401: the credentials of the last Get may be out of date. Reads
-  // or fetches them again. After an error, Get gives the old ones.
-  virtual absl::Status Refresh() = 0;
+  // OCI has answered 401 to `refused`, which came from Get and may be out of date. OK
+  // if Get gives others by now, after reading or fetching them again, within a timeout.
+  // After an error, Get gives the old ones.
+  virtual absl::Status Refresh(const Credentials& refused) = 0;
+
+  // Ends calls of other threads with Cancelled, and every later one that would have to
+  // wait: for a process that ends.
+  virtual void EndCalls() {}
 };
 
 }  // namespace oci

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "http/date.h"
+#include "oci/clock_skew.h"
 #include "oci/text.h"
 
 namespace oci {
@@ -89,20 +90,6 @@ absl::StatusCode CodeFor(int http_status, absl::string_view code) {
   return absl::StatusCode::kUnavailable;
 }
 
-// A refused signature's usual cause when the credentials are right.
-std::string ClockHint(const http::Response& response, absl::Time now) {
-  const std::optional<absl::Time> date =
-      http::ParseDate(http::FindHeader(response.headers, "date"));
-  if (!date.has_value()) return "";
-  // The header has whole seconds and travelled for a while.
-  const absl::Duration skew = absl::Trunc(now - *date, absl::Seconds(1));
-  if (absl::AbsDuration(skew) <= absl::Minutes(1)) return "";
-  return absl::StrCat("; this machine's clock is ", absl::FormatDuration(absl::AbsDuration(skew)),
-                      skew > absl::ZeroDuration() ? " ahead of" : " behind",
-                      " the server's, which allows ", absl::FormatDuration(kAllowedClockSkew),
-                      ": set the clock");
-}
-
 std::string RedirectHint(const http::Response& response) {
   if (response.status < 300 || response.status >= 400) return "";
   return absl::StrCat("; redirect to \"",
@@ -137,7 +124,7 @@ absl::Status StatusOf(const http::Response& response, absl::string_view what, ab
   std::string message =
       absl::StrCat(what, ": HTTP ", response.status, error.code.empty() ? "" : " ", error.code,
                    ": ", error.message, RedirectHint(response));
-  if (response.status == 401) absl::StrAppend(&message, ClockHint(response, now));
+  if (response.status == 401) absl::StrAppend(&message, ClockHint(response.headers, now));
   if (!request_id.empty()) absl::StrAppend(&message, " (opc-request-id ", request_id, ")");
 
   absl::Status status(CodeFor(response.status, error.code), message);

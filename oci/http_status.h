@@ -33,9 +33,6 @@
 
 namespace oci {
 
-// Beyond this difference the server refuses every signature.
-inline constexpr absl::Duration kAllowedClockSkew = absl::Minutes(5);
-
 // `what` begins the message: "UpdateBackendSet bs_1 of ocid1...". The message has
 // status, code, the server's own words on one line (an HTML page is reduced to its
 // title) and opc-request-id, at most some 600 bytes in all; of a 401 also how far

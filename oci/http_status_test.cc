@@ -139,6 +139,27 @@ TEST(StatusOf, TellsClockSkewOfA401) {
               Not(HasSubstr("clock")));
 }
 
+// A server may send back what it was sent.
+TEST(StatusOf, ShowsNoSecretThatTheServerEchoes) {
+  const std::string token = "eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjF9.c2lnbmF0dXJl";
+  const std::pair<std::string, const char*> kCases[] = {
+      {"key ST$" + token + " is not known", "key ST$[redacted] is not known"},
+      {"Bearer " + token, "Bearer [redacted]"},
+      {"-----BEGIN PRIVATE KEY-----\\nTUlJ\\n-----END PRIVATE KEY-----\\n is bad",
+       "[redacted] is bad"},
+      {"-----BEGIN RSA PRIVATE KEY-----TUlJ", "[redacted]"},
+      {"Signature version=\\\"1\\\",signature=\\\"c2lnbmF0dXJl\\\" is wrong",
+       "Signature version=\"1\",[redacted] is wrong"},
+      {"keyJobs", "keyJobs"}};
+  for (const auto& [echo, shown] : kCases) {
+    const std::string json = absl::StrCat(R"({"code":"c","message":")", echo, "\"}");
+    EXPECT_EQ(Message(StatusOf({.status = 400, .body = json}, "x", kNow)),
+              absl::StrCat("x: HTTP 400 c: ", shown));
+    EXPECT_THAT(Message(StatusOf({.status = 502, .body = echo}, "x", kNow)),
+                AllOf(Not(HasSubstr("c2lnbm")), Not(HasSubstr("TUlJ"))));
+  }
+}
+
 TEST(StatusOf, NamesTheTargetOfARedirect) {
   EXPECT_THAT(Message(Of(307, "", {{"location", "https://elsewhere/"}})),
               AllOf(HasSubstr("https://elsewhere/"), HasSubstr("is the endpoint right?")));

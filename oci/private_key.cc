@@ -60,6 +60,13 @@ absl::StatusOr<std::shared_ptr<const PrivateKey>> PrivateKey::FromPem(
   return owner;
 }
 
+absl::StatusOr<std::shared_ptr<const PrivateKey>> PrivateKey::Generate() {
+  EVP_PKEY* key = EVP_RSA_gen(2048);
+  ERR_clear_error();
+  if (key == nullptr) return absl::InternalError("no session key could be made");
+  return std::shared_ptr<const PrivateKey>(new PrivateKey(key));
+}
+
 PrivateKey::~PrivateKey() { EVP_PKEY_free(key_); }
 
 absl::StatusOr<std::string> PrivateKey::Sign(absl::string_view text) const {
@@ -75,6 +82,18 @@ absl::StatusOr<std::string> PrivateKey::Sign(absl::string_view text) const {
   if (!signed_) return absl::InternalError("the private key does not sign");
   signature.resize(length);
   return absl::Base64Escape(signature);
+}
+
+std::string PrivateKey::PublicKeyPem() const {
+  BIO* bio = BIO_new(BIO_s_mem());
+  std::string pem;
+  if (PEM_write_bio_PUBKEY(bio, key_) == 1) {
+    char* text = nullptr;
+    const long length = BIO_get_mem_data(bio, &text);
+    pem.assign(text, static_cast<size_t>(length));
+  }
+  BIO_free(bio);
+  return pem;
 }
 
 std::string Sha256Base64(absl::string_view bytes) {

@@ -20,12 +20,17 @@ class PrivateKey {
   // PEM, not RSA, encrypted without or with another pass phrase.
   static absl::StatusOr<std::shared_ptr<const PrivateKey>> FromPem(absl::string_view pem,
                                                                    absl::string_view pass_phrase);
+  // A new RSA key of 2048 bits, for a session. Takes some 100 ms.
+  static absl::StatusOr<std::shared_ptr<const PrivateKey>> Generate();
   ~PrivateKey();
   PrivateKey(const PrivateKey&) = delete;
   PrivateKey& operator=(const PrivateKey&) = delete;
 
   // RSASSA-PKCS1-v1_5 over SHA-256, base64.
   absl::StatusOr<std::string> Sign(absl::string_view text) const;
+
+  // "-----BEGIN PUBLIC KEY-----...", for whoever is to verify signatures.
+  std::string PublicKeyPem() const;
 
  private:
   explicit PrivateKey(evp_pkey_st* key) : key_(key) {}

@@ -66,6 +66,18 @@ TEST_F(PrivateKeyTest, HashesAsTheOpensslCommandDoes) {
   EXPECT_EQ(Sha256Base64(""), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
 }
 
+TEST_F(PrivateKeyTest, AGeneratedKeySignsForItsPublicKey) {
+  const auto key = PrivateKey::Generate().value();
+  std::ofstream(Path("generated.pem")) << key->PublicKeyPem();
+  std::string signature;
+  ASSERT_TRUE(absl::Base64Unescape(key->Sign("text").value(), &signature));
+  std::ofstream(Path("signature")) << signature;
+  std::ofstream(Path("signed")) << "text";
+  Run("dgst -sha256 -verify generated.pem -signature signature -out verified signed");
+  EXPECT_EQ(Pem("verified"), "Verified OK\n");
+  EXPECT_NE(PrivateKey::Generate().value()->PublicKeyPem(), key->PublicKeyPem());
+}
+
 TEST_F(PrivateKeyTest, IgnoresWhatSurroundsThePemBlock) {
   EXPECT_TRUE(PrivateKey::FromPem("note\n" + Pem("plain8.pem") + "OCI_API_KEY\n", "").ok());
 }

@@ -44,7 +44,8 @@ absl::Status In(absl::string_view what, const absl::Status& status) {
 
 // Nothing was sent yet, so nothing "may have happened", whatever the provider says.
 absl::Status NoCredentials(absl::string_view what, const absl::Status& status) {
-  const bool later = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  const bool later =
+      absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
   return absl::Status(later ? absl::StatusCode::kUnavailable : absl::StatusCode::kUnauthenticated,
                       absl::StrCat(what, ": no credentials: ", status.message()));
 }
@@ -154,7 +155,10 @@ class RestLoadBalancerApi final : public LoadBalancerApi {
     return requests;
   }
 
-  void EndCalls() override { transport_.EndCalls(); }
+  void EndCalls() override {
+    transport_.EndCalls();
+    credentials_.EndCalls();
+  }
 
  private:
   absl::StatusOr<http::Response> Get(std::string target, const std::string& what) {
@@ -199,12 +203,13 @@ class RestLoadBalancerApi final : public LoadBalancerApi {
                                  request_id.empty() ? NewRequestId() : request_id);
     request.timeout = options_.timeout;
     request.max_response_bytes = kMaxResponseBytes;
-    absl::StatusOr<http::Response> response = SendSigned(request, what);
+    Credentials used;
+    absl::StatusOr<http::Response> response = SendSigned(request, what, used);
     std::string no_refresh;
     if (response.ok() && response->status == 401) {
-      const absl::Status refreshed = credentials_.Refresh();
+      const absl::Status refreshed = credentials_.Refresh(used);
       if (refreshed.ok()) {
-        response = SendSigned(request, what);
+        response = SendSigned(request, what, used);
       } else {
         no_refresh = absl::StrCat("; credentials were not refreshed: ", refreshed.message());
       }
@@ -216,12 +221,13 @@ class RestLoadBalancerApi final : public LoadBalancerApi {
     return absl::UnauthenticatedError(absl::StrCat(status.message(), no_refresh));
   }
 
-  // `request` is not signed yet; its copy is.
-  absl::StatusOr<http::Response> SendSigned(http::Request request, const std::string& what) {
-    const absl::StatusOr<Credentials> credentials = credentials_.Get();
+  // `request` is not signed yet; its copy is, by what `used` is set to.
+  absl::StatusOr<http::Response> SendSigned(http::Request request, const std::string& what,
+                                            Credentials& used) {
+    absl::StatusOr<Credentials> credentials = credentials_.Get();
     if (!credentials.ok()) return NoCredentials(what, credentials.status());
-    const absl::Status is_signed =
-        SignRequest(*credentials, options_.authority, clock_.Now(), request);
+    used = *std::move(credentials);
+    const absl::Status is_signed = SignRequest(used, options_.authority, clock_.Now(), request);
     if (!is_signed.ok()) return NoCredentials(what, is_signed);
     absl::StatusOr<http::Response> response = transport_.Send(request);
     if (!response.ok()) return In(what, response.status());

@@ -36,7 +36,7 @@ class TestCredentials : public CredentialsProvider {
     if (!get_error.ok()) return get_error;
     return credentials_;
   }
-  absl::Status Refresh() override {
+  absl::Status Refresh(const Credentials&) override {
     ++refreshes;
     if (after_refresh.has_value()) credentials_ = *after_refresh;
     return refresh_error;

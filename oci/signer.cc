@@ -10,9 +10,7 @@
 namespace oci {
 namespace {
 
-constexpr absl::string_view kSigned = "date (request-target) host";
-constexpr absl::string_view kSignedWithBody =
-    "date (request-target) host content-length content-type x-content-sha256";
+constexpr absl::string_view kBodyHeaders = " content-length content-type x-content-sha256";
 
 bool HasSignedBody(const http::Request& request) {
   return request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
@@ -27,22 +25,8 @@ void SetHeader(http::Request& request, absl::string_view name, std::string value
   headers.emplace_back(std::string(name), std::move(value));
 }
 
-}  // namespace
-
-std::string SigningString(const http::Request& request, absl::string_view authority) {
-  std::string text = absl::StrCat("date: ", http::FindHeader(request.headers, "date"),
-                                  "\n(request-target): ", absl::AsciiStrToLower(request.method),
-                                  " ", request.target, "\nhost: ", authority);
-  if (HasSignedBody(request)) {
-    absl::StrAppend(&text, "\ncontent-length: ", request.body.size(),
-                    "\ncontent-type: ", http::FindHeader(request.headers, "content-type"),
-                    "\nx-content-sha256: ", http::FindHeader(request.headers, "x-content-sha256"));
-  }
-  return text;
-}
-
-absl::Status SignRequest(const Credentials& credentials, absl::string_view authority,
-                         absl::Time now, http::Request& request) {
+absl::Status Sign(const Credentials& credentials, std::optional<absl::string_view> authority,
+                  absl::Time now, http::Request& request) {
   if (http::FindHeader(request.headers, "date").empty()) {
     SetHeader(request, "date", http::FormatDate(now));
   }
@@ -55,12 +39,39 @@ absl::Status SignRequest(const Credentials& credentials, absl::string_view autho
   const absl::StatusOr<std::string> signature =
       credentials.key->Sign(SigningString(request, authority));
   if (!signature.ok()) return signature.status();
-  SetHeader(request, "authorization",
-            absl::StrCat("Signature version=\"1\",headers=\"",
-                         HasSignedBody(request) ? kSignedWithBody : kSigned, "\",keyId=\"",
-                         credentials.key_id, "\",algorithm=\"rsa-sha256\",signature=\"", *signature,
-                         "\""));
+  SetHeader(
+      request, "authorization",
+      absl::StrCat("Signature version=\"1\",headers=\"date (request-target)",
+                   authority.has_value() ? " host" : "", HasSignedBody(request) ? kBodyHeaders : "",
+                   "\",keyId=\"", credentials.key_id, "\",algorithm=\"rsa-sha256\",signature=\"",
+                   *signature, "\""));
   return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string SigningString(const http::Request& request,
+                          std::optional<absl::string_view> authority) {
+  std::string text = absl::StrCat("date: ", http::FindHeader(request.headers, "date"),
+                                  "\n(request-target): ", absl::AsciiStrToLower(request.method),
+                                  " ", request.target);
+  if (authority.has_value()) absl::StrAppend(&text, "\nhost: ", *authority);
+  if (HasSignedBody(request)) {
+    absl::StrAppend(&text, "\ncontent-length: ", request.body.size(),
+                    "\ncontent-type: ", http::FindHeader(request.headers, "content-type"),
+                    "\nx-content-sha256: ", http::FindHeader(request.headers, "x-content-sha256"));
+  }
+  return text;
+}
+
+absl::Status SignRequest(const Credentials& credentials, absl::string_view authority,
+                         absl::Time now, http::Request& request) {
+  return Sign(credentials, authority, now, request);
+}
+
+absl::Status SignWithoutHost(const Credentials& credentials, absl::Time now,
+                             http::Request& request) {
+  return Sign(credentials, std::nullopt, now, request);
 }
 
 }  // namespace oci

@@ -2,6 +2,7 @@
 #ifndef OCI_BACKEND_DRAIN_OCI_SIGNER_H_
 #define OCI_BACKEND_DRAIN_OCI_SIGNER_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -20,8 +21,14 @@ namespace oci {
 absl::Status SignRequest(const Credentials& credentials, absl::string_view authority,
                          absl::Time now, http::Request& request);
 
+// The same for the federation endpoint, which does not want the host signed:
+// "date (request-target) content-length content-type x-content-sha256".
+absl::Status SignWithoutHost(const Credentials& credentials, absl::Time now,
+                             http::Request& request);
+
 // The text that is signed; every header it names must be in `request`.
-std::string SigningString(const http::Request& request, absl::string_view authority);
+// Without a host, so is the text.
+std::string SigningString(const http::Request& request, std::optional<absl::string_view> authority);
 
 }  // namespace oci
 

@@ -6,14 +6,19 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 namespace oci {
 
 inline constexpr size_t kMaxMessageBytes = 400;
 
 // At most `max_bytes` of `text`: printable ASCII; runs of white space become one
-// space, other characters "?". A cut is marked by "...".
+// space, other characters "?". A cut is marked by "...". What looks like a secret that
+// a server echoes, a JSON Web Token, a PEM block, a signature, becomes "[redacted]".
 std::string OneLine(absl::string_view text, size_t max_bytes = kMaxMessageBytes);
+
+// "2026-11-30T12:00:00Z".
+std::string TimeText(absl::Time time);
 
 }  // namespace oci
 

@@ -80,7 +80,7 @@ std::string AlternativeNames(const std::vector<std::string>& names) {
 
 CertificateAndKey MakeCertificate(const CertificateOptions& options,
                                   const CertificateAndKey* issuer) {
-  const Key key(Must(EVP_EC_gen("P-256")));
+  const Key key(Must(options.rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256")));
   const Certificate certificate(Must(X509_new()));
   X509_set_version(certificate.get(), X509_VERSION_3);
   uint32_t serial = 0;
@@ -96,6 +96,11 @@ CertificateAndKey MakeCertificate(const CertificateOptions& options,
   X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
                              reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,
                              0);
+  if (!options.organizational_unit.empty()) {
+    X509_NAME_add_entry_by_txt(
+        name, "OU", MBSTRING_UTF8,
+        reinterpret_cast<const unsigned char*>(options.organizational_unit.c_str()), -1, -1, 0);
+  }
   const Certificate issuer_certificate =
       issuer == nullptr ? nullptr : ReadCertificate(issuer->certificate_pem);
   X509* signer = issuer == nullptr ? certificate.get() : issuer_certificate.get();

@@ -14,6 +14,9 @@ struct CertificateOptions {
   // Host names and IPv4 addresses that it is for.
   std::vector<std::string> names = {};
   bool is_authority = false;
+  // "opc-tenant:ocid1..." of an instance of OCI. Empty: none.
+  std::string organizational_unit = {};
+  bool rsa = false;  // else an EC key, which is quick to make
   // Relative to now.
   absl::Duration valid_from = -absl::Hours(1);
   absl::Duration valid_until = absl::Hours(24);
@@ -24,7 +27,7 @@ struct CertificateAndKey {
   std::string key_pem;
 };
 
-// With an EC key (quick to make). Signed by `issuer`, or by itself if null.
+// Signed by `issuer`, or by itself if null.
 CertificateAndKey MakeCertificate(const CertificateOptions& options,
                                   const CertificateAndKey* issuer = nullptr);
 

@@ -15,80 +15,31 @@
 #include "http/url.h"
 #include "oci/backend_set_name.h"
 #include "oci/rest_load_balancer_api.h"
+#include "sim/kube_log.h"
 #include "sim/load_balancer_document.h"
+#include "sim/oci_user.h"
 #include "sim/program.h"
 #include "sim/yaml_manifests.h"
 
 namespace sim {
 namespace {
 
-constexpr int kTargetPort = 8080;
-constexpr char kUser[] = "ocid1.user.oc1..example";
-constexpr char kTenancy[] = "ocid1.tenancy.oc1..example";
 // Bounds a failure; a machine under a sanitizer and full load is slow.
 constexpr absl::Duration kPatience = absl::Minutes(1);
 // Time itself can make a wait come true: a work request ends.
 constexpr std::chrono::milliseconds kLookAgain{20};
 constexpr size_t kShownLogLines = 60;
 
-const KeyPair& Key() {
-  static const KeyPair* const key = new KeyPair(MakeKeyPair());
-  return *key;
+const OciUser& User() {
+  static const OciUser* const user = new OciUser;
+  return *user;
 }
-
-std::string KeyId() { return absl::StrCat(kTenancy, "/", kUser, "/", Key().fingerprint); }
 
 std::string NewFolder() {
   std::string pattern = testing::TempDir() + "/worldXXXXXX";
   const char* const made = mkdtemp(pattern.data());
   CHECK(made != nullptr) << pattern;
   return pattern;
-}
-
-std::string ServiceYaml(const WorldService& service) {
-  const std::string annotation =
-      service.backend_draining.empty()
-          ? "{}"
-          : absl::Substitute("{oci-native-ingress.oraclecloud.com/backend-draining: \"$0\"}",
-                             service.backend_draining);
-  return absl::Substitute(
-      "apiVersion: v1\n"
-      "kind: Service\n"
-      "metadata: {namespace: $0, name: $1, annotations: $2}\n"
-      "spec:\n"
-      "  publishNotReadyAddresses: $3\n"
-      "  selector: {app: $1}\n"
-      "  ports: [{name: http, port: $4, targetPort: $5}]\n",
-      service.ns, service.name, annotation, service.publishes_not_ready ? "true" : "false",
-      service.port, kTargetPort);
-}
-
-std::string IngressYaml(const WorldService& service) {
-  const std::string backend =
-      absl::Substitute("{service: {name: $0, port: {number: $1}}}", service.name, service.port);
-  const std::string rules =
-      service.is_default_backend
-          ? absl::StrCat("  defaultBackend: ", backend, "\n")
-          : absl::StrCat("  rules: [{host: ", service.name, ".example.com, http: {paths: [{path: /",
-                         ", pathType: Prefix, backend: ", backend, "}]}}]\n");
-  return absl::StrCat("apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {namespace: ",
-                      service.ns, ", name: ", service.name,
-                      "}\nspec:\n  ingressClassName: ", service.ingress_class, "\n", rules);
-}
-
-std::string PodYaml(const WorldService& service, const std::string& pod) {
-  return absl::Substitute(
-      "apiVersion: v1\n"
-      "kind: Pod\n"
-      "metadata:\n"
-      "  namespace: $0\n"
-      "  name: $1\n"
-      "  labels: {app: $2}\n"
-      "  annotations: {sim/shutdown-seconds: \"600\"}\n"
-      "spec:\n"
-      "  terminationGracePeriodSeconds: 600\n"
-      "  containers: [{name: c, image: x, ports: [{name: http, containerPort: $3}]}]\n",
-      service.ns, pod, service.name, kTargetPort);
 }
 
 FakeClusterOptions Quick(FakeClusterOptions options) {
@@ -98,11 +49,6 @@ FakeClusterOptions Quick(FakeClusterOptions options) {
 }
 
 }  // namespace
-
-std::string WorldService::backend_set() const {
-  return is_default_backend ? std::string(oci::kDefaultBackendSetName)
-                            : oci::GenerateBackendSetName(ns, name, port).value();
-}
 
 bool WorldCall::is_ledger_write() const {
   return to == To::kKube && (method == "PUT" || method == "POST") &&
@@ -150,7 +96,7 @@ ControllerWorld::ControllerWorld(ControllerWorldOptions options)
   CHECK_EQ(oci.status(), absl::OkStatus());
   oci_ = *std::move(oci);
   oci_->With([this](FakeLoadBalancer& core, FakeLoadBalancerHttp& http) {
-    CHECK_EQ(http.keys().AddKey(KeyId(), "controller", Key().public_key_pem), absl::OkStatus());
+    CHECK_EQ(User().AddTo(http.keys(), "controller"), absl::OkStatus());
     core.SetOnFinished([this](const WriteRecord&) { Wake(); });
     http.SetOnAnswered([this](const RequestRecord& record) {
       const http::Request& request = record.request;
@@ -288,7 +234,7 @@ JsonTree ControllerWorld::Find(const KubeObjectRef& object) {
 std::string ControllerWorld::BackendOf(const WorldService& service, const std::string& pod) {
   const JsonTree found = Find({&resources::Pods(), service.ns, pod});
   const std::string& ip = found["status"]["podIP"].AsString();
-  return ip.empty() ? "" : absl::StrCat(ip, ":", kTargetPort);
+  return ip.empty() ? "" : absl::StrCat(ip, ":", kWorldTargetPort);
 }
 
 void ControllerWorld::AddLoadBalancer(const std::string& ocid,
@@ -349,14 +295,8 @@ void ControllerWorld::StartController(controller::Mode mode) {
   StopController();
   auto running = std::make_unique<Running>();
   running->settings = options_.settings;
-  const std::string config = folder_ + "/config";
-  const std::string key = folder_ + "/key.pem";
-  CHECK_EQ(WriteFile(key, Key().private_key_pem), absl::OkStatus());
-  CHECK_EQ(WriteFile(config, absl::StrCat("[DEFAULT]\nuser=", kUser, "\ntenancy=", kTenancy,
-                                          "\nfingerprint=", Key().fingerprint,
-                                          "\nregion=us-ashburn-1\nkey_file=", key, "\n")),
-           absl::OkStatus());
-  auto credentials = oci::ConfigFileCredentials::Load({.path = config});
+  CHECK_EQ(User().WriteConfig(folder_), absl::OkStatus());
+  auto credentials = oci::ConfigFileCredentials::Load({.path = folder_ + "/config"});
   CHECK_EQ(credentials.status(), absl::OkStatus());
   running->credentials = *std::move(credentials);
 
@@ -379,6 +319,16 @@ void ControllerWorld::StartController(controller::Mode mode) {
       std::make_unique<controller::Controller>(*running->kube, *running->oci, running->settings, 1);
   running_ = std::move(running);
   running_->controller->Start(mode);
+}
+
+std::vector<std::string> ControllerWorld::ProgramFlags() {
+  CHECK_EQ(User().WriteConfig(folder_), absl::OkStatus());
+  CHECK_EQ(WriteFile(folder_ + "/kubeconfig", MakeKubeconfig({.server = cluster_->url()})),
+           absl::OkStatus());
+  return {absl::StrCat("--kubeconfig=", folder_, "/kubeconfig"),
+          absl::StrCat("--oci_config_file=", folder_, "/config"),
+          absl::StrCat("--oci_endpoint=", oci_->url()),
+          absl::StrCat("--namespace=", options_.settings.ns)};
 }
 
 void ControllerWorld::StopController() {

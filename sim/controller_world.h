@@ -32,31 +32,13 @@
 #include "sim/fake_api_server_http.h"
 #include "sim/fake_load_balancer_server.h"
 #include "sim/json_tree.h"
-#include "sim/request_signature.h"
+#include "sim/world_service.h"
 
 namespace sim {
 
 inline constexpr char kWorldLoadBalancer[] = "ocid1.loadbalancer.oc1.iad.aaaa";
-inline constexpr char kWorldClass[] = "oci";
 // Where the ledgers' ConfigMaps are.
 inline constexpr char kWorldNamespace[] = "drain";
-
-// A Service whose Pods are its backends, and how it comes to its backend set.
-struct WorldService {
-  std::string ns = "shop";
-  std::string name = "web";
-  int port = 80;
-  int pods = 3;                           // "web-0", "web-1", ...: Pods without an owner
-  std::string backend_draining = "true";  // empty: no annotation
-  bool publishes_not_ready = true;
-  std::string ingress_class = kWorldClass;
-  // Not a path of the Ingress but its default backend.
-  bool is_default_backend = false;
-  // No Ingress at all.
-  bool has_ingress = true;
-
-  std::string backend_set() const;
-};
 
 // One call that a fake answered.
 struct WorldCall {
@@ -150,6 +132,8 @@ class ControllerWorld {
   // With settings(). Its credentials and clients are made anew.
   void StartController(controller::Mode mode = controller::Mode::kWork);
   void StopController();
+  // What a program of cmd/ must be told to find these fakes, without TLS.
+  std::vector<std::string> ProgramFlags();
   controller::Controller& controller() { return *running_->controller; }
 
   // What has happened.

@@ -12,6 +12,8 @@
 #define OCI_BACKEND_DRAIN_SIM_CONTROLLERS_H_
 
 #include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <string>
 
 #include "absl/time/time.h"
@@ -42,6 +44,11 @@ class Controllers {
   const Kubelet& kubelet() const { return kubelet_; }
 
  private:
+  void StepAll(absl::Time now);
+  template <typename Controller>
+  void StepOne(Controller& controller, std::initializer_list<const KubeResource*> watched,
+               absl::Time due, absl::Time now);
+
   FakeApiServer& server_;
   DeploymentController deployments_;
   ReplicaSetController replica_sets_;
@@ -51,6 +58,7 @@ class Controllers {
   EndpointSliceController slices_;
   EndpointsController endpoints_;
   int64_t seen_version_ = 0;
+  std::map<const void*, int64_t> seen_changes_;  // by controller, before its last step
 };
 
 }  // namespace sim

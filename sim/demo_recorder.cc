@@ -117,7 +117,7 @@ void DemoRecorder::OnPodEvent(const PodEvent& event) {
   Tracked& pod = pods_[event.uid];
   pod.times.name = event.name;
   pod.times.uid = event.uid;
-  const auto say = [&](std::string text) {
+  const auto say = [&](std::string text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Say({event.time, kCluster, std::move(text), ShortName(event.name)});
   };
   switch (event.kind) {
@@ -217,10 +217,12 @@ void DemoRecorder::OnWriteFinished(const WriteRecord& record, const rapidjson::V
                       .by_rival = record.client == kDemoRival,
                       .accepted = record.accepted});
   std::vector<std::string> parts;
-  const auto part = [&](const char* what, const std::vector<std::string>& backends) {
-    if (backends.empty()) return;
-    parts.push_back(absl::StrCat(what, " ", backends.size(), " (", PodsOf(backends), ")"));
-  };
+  const auto part =
+      [&](const char* what, const std::vector<std::string>& backends)
+          ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+            if (backends.empty()) return;
+            parts.push_back(absl::StrCat(what, " ", backends.size(), " (", PodsOf(backends), ")"));
+          };
   part("drained", record.effect.drained);
   part("UNDRAINED", record.effect.undrained);
   part("routed", record.effect.added);

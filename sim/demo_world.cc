@@ -12,15 +12,14 @@
 #include "base/random.h"
 #include "http/cpprest_transport.h"
 #include "sim/json_log.h"
+#include "sim/kube_log.h"
 #include "sim/load_balancer_document.h"
-#include "sim/request_signature.h"
+#include "sim/oci_user.h"
 
 namespace sim {
 namespace {
 
 constexpr char kNamespace[] = "oci-backend-drain";
-constexpr char kTenancy[] = "ocid1.tenancy.oc1..demo";
-constexpr char kUser[] = "ocid1.user.oc1..demo";
 constexpr char kCarryAnnotation[] = "oci-native-ingress.oraclecloud.com/backend-drain-carry";
 constexpr absl::Duration kLedgerInterval = absl::Milliseconds(50);
 
@@ -90,33 +89,14 @@ absl::Status DemoWorld::ApplyManifests() {
 }
 
 absl::Status DemoWorld::WriteConfiguration() {
-  const KeyPair key = MakeKeyPair();
+  const OciUser user;
   absl::Status status = load_balancer_->With([&](FakeLoadBalancer&, FakeLoadBalancerHttp& http) {
     http.SetOnAnswered([this](const RequestRecord& record) { recorder_.OnRequest(record); });
-    return http.keys().AddKey(absl::StrCat(kTenancy, "/", kUser, "/", key.fingerprint),
-                              kDemoController, key.public_key_pem);
+    return user.AddTo(http.keys(), kDemoController);
   });
-  const std::string key_file = world_.folder + "/key.pem";
-  status.Update(WriteFile(key_file, key.private_key_pem));
-  status.Update(WriteFile(
-      world_.folder + "/config",
-      absl::StrCat("[DEFAULT]\nuser=", kUser, "\nfingerprint=", key.fingerprint,
-                   "\ntenancy=", kTenancy, "\nregion=us-ashburn-1\nkey_file=", key_file, "\n")));
-  status.Update(WriteFile(world_.folder + "/kubeconfig",
-                          absl::StrCat("apiVersion: v1\n"
-                                       "kind: Config\n"
-                                       "current-context: demo\n"
-                                       "contexts:\n"
-                                       "- name: demo\n"
-                                       "  context: {cluster: demo, user: demo}\n"
-                                       "clusters:\n"
-                                       "- name: demo\n"
-                                       "  cluster: {server: \"",
-                                       cluster_->url(),
-                                       "\"}\n"
-                                       "users:\n"
-                                       "- name: demo\n"
-                                       "  user: {}\n")));
+  status.Update(user.WriteConfig(world_.folder));
+  status.Update(
+      WriteFile(world_.folder + "/kubeconfig", MakeKubeconfig({.server = cluster_->url()})));
   return status;
 }
 
@@ -169,6 +149,7 @@ absl::Status DemoWorld::StartController(const std::string& program) {
   auto child =
       ChildProcess::Start({program, absl::StrCat("--kubeconfig=", world_.folder, "/kubeconfig"),
                            absl::StrCat("--oci_config_file=", world_.folder, "/config"),
+                           "--barrier_port=0", "--health_port=0", "--barrier_address=127.0.0.1",
                            absl::StrCat("--oci_endpoint=", load_balancer_->url()),
                            absl::StrCat("--namespace=", kNamespace)},
                           controller_log());

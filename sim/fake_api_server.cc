@@ -102,6 +102,7 @@ FakeApiServer::FakeApiServer(FakeApiServerOptions options)
       store_(options_.first_resource_version, options_.history_per_resource),
       objects_(store_, options_.seed),
       watches_(store_, faults_, options_.bookmark_interval) {
+  objects_.SetFieldOwnership(options_.field_ownership);
   for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
     objects_.Create(resources::Namespaces(), "",
                     JsonTree::Object{{"metadata", JsonTree::Object{{"name", name}}}},
@@ -113,13 +114,16 @@ FakeApiServer::FakeApiServer(FakeApiServerOptions options)
 KubeAnswer FakeApiServer::Handle(const http::Request& request, absl::Time now) {
   Advance(now);
   const KubeRequestInfo info = ParseKubeRequest(request);
-  KubeRequestRecord record{now,
-                           "",
-                           info.verb,
-                           request.method,
-                           request.target,
-                           std::string(http::FindHeader(request.headers, "User-Agent")),
-                           request.body};
+  KubeRequestRecord record;
+  if (on_request_ || options_.log_limit > 0) {
+    record = {now,
+              "",
+              info.verb,
+              request.method,
+              request.target,
+              std::string(http::FindHeader(request.headers, "User-Agent")),
+              request.body};
+  }
   KubeAnswer answer;
   const std::optional<KubeFault> fault = faults_.Hit(info);
   if (fault.has_value() && fault->kind == KubeFault::Kind::kStatus) {
@@ -137,7 +141,7 @@ KubeAnswer FakeApiServer::Handle(const http::Request& request, absl::Time now) {
   }
   record.status = answer.lose ? 0 : answer.response.status;
   if (on_request_) on_request_(record);
-  log_.push_back(std::move(record));
+  if (options_.log_limit > 0) log_.push_back(std::move(record));
   if (log_.size() > options_.log_limit) log_.pop_front();
   Advance(now);
   return answer;

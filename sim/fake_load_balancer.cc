@@ -331,6 +331,13 @@ ApiReply FakeLoadBalancer::GetWorkRequest(const std::string& id, absl::Time now)
   return reply;
 }
 
+std::string FakeLoadBalancer::TextOf(size_t write) {
+  if (!writes_[write].done()) return WorkRequestJson(writes_[write]);
+  std::string& text = finished_texts_[write];
+  if (text.empty()) text = WorkRequestJson(writes_[write]);
+  return text;
+}
+
 ApiReply FakeLoadBalancer::ListWorkRequests(const std::string& ocid, int limit,
                                             const std::string& page, absl::Time now) {
   Advance(now);
@@ -354,7 +361,7 @@ ApiReply FakeLoadBalancer::ListWorkRequests(const std::string& ocid, int limit,
       reply.next_page = absl::StrCat(*index);
       break;
     }
-    absl::StrAppend(&reply.body, count++ == 0 ? "" : ",", WorkRequestJson(writes_[*index]));
+    absl::StrAppend(&reply.body, count++ == 0 ? "" : ",", TextOf(*index));
   }
   reply.body += "]";
   return reply;

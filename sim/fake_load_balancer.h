@@ -177,6 +177,8 @@ class FakeLoadBalancer {
                      WriteRecord& record);
   const WorkFault* TakeWorkFault(const WriteRecord& record);
   void MoveEtag(LoadBalancer& lb);
+  // As the API shows it.
+  std::string TextOf(size_t write);
 
   FakeLoadBalancerOptions options_;
   base::Random random_;
@@ -188,6 +190,7 @@ class FakeLoadBalancer {
   std::map<std::string, std::unique_ptr<LoadBalancer>> load_balancers_;
   std::deque<WriteRecord> writes_;
   std::map<std::string, size_t> write_of_work_request_;  // index in writes_
+  std::map<size_t, std::string> finished_texts_;         // they do not change any more
   std::map<std::string, SeenToken> tokens_;
   uint64_t etags_made_ = 0;
 };

@@ -23,6 +23,7 @@
 #include "sim/json_log.h"
 #include "sim/kube_rival_world.h"
 #include "sim/line_file.h"
+#include "sim/oci_user.h"
 #include "sim/program.h"
 #include "sim/request_signature.h"
 #include "sim/rival_thread.h"
@@ -56,9 +57,6 @@ DEFINE_bool(exit_with_stdin, false, "End when standard input does.");
 
 namespace sim {
 namespace {
-
-constexpr char kTenancy[] = "ocid1.tenancy.oc1..example";
-constexpr char kUser[] = "ocid1.user.oc1..example";
 
 absl::Status Unknown(const char* flag, const std::string& value, const char* allowed) {
   return absl::InvalidArgumentError(
@@ -131,18 +129,9 @@ absl::Status AddLoadBalancers(FakeLoadBalancer& core) {
 }
 
 absl::Status WriteConfig(SignatureVerifier& keys) {
-  const KeyPair key = MakeKeyPair();
-  const std::string key_file = FLAGS_write_config + "/key.pem";
-  absl::Status status = WriteFile(key_file, key.private_key_pem);
-  if (status.ok()) {
-    status = WriteFile(
-        FLAGS_write_config + "/config",
-        absl::StrCat("[DEFAULT]\nuser=", kUser, "\nfingerprint=", key.fingerprint,
-                     "\ntenancy=", kTenancy, "\nregion=us-ashburn-1\nkey_file=", key_file, "\n"));
-  }
-  if (!status.ok()) return status;
-  return keys.AddKey(absl::StrCat(kTenancy, "/", kUser, "/", key.fingerprint), "config",
-                     key.public_key_pem);
+  const OciUser user;
+  const absl::Status status = user.WriteConfig(FLAGS_write_config);
+  return status.ok() ? user.AddTo(keys, "config") : status;
 }
 
 absl::Status AddKeys(SignatureVerifier& keys) {

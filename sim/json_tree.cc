@@ -44,6 +44,13 @@ JsonTree FromValue(const rapidjson::Value& value) {
   return {};
 }
 
+// The part, for this tree alone.
+template <typename Part>
+Part& Own(std::shared_ptr<Part>& part) {
+  if (part.use_count() > 1) part = std::make_shared<Part>(*part);
+  return *part;
+}
+
 }  // namespace
 
 JsonTree::JsonTree() = default;
@@ -54,8 +61,8 @@ JsonTree::JsonTree(double value) : value_(value) {}
 JsonTree::JsonTree(const char* value) : value_(std::string(value)) {}
 JsonTree::JsonTree(std::string value) : value_(std::move(value)) {}
 JsonTree::JsonTree(absl::string_view value) : value_(std::string(value)) {}
-JsonTree::JsonTree(Array value) : value_(std::move(value)) {}
-JsonTree::JsonTree(Object value) : value_(std::move(value)) {}
+JsonTree::JsonTree(Array value) : value_(std::make_shared<Array>(std::move(value))) {}
+JsonTree::JsonTree(Object value) : value_(std::make_shared<Object>(std::move(value))) {}
 JsonTree::JsonTree(const JsonTree& other) = default;
 JsonTree::JsonTree(JsonTree&& other) noexcept = default;
 JsonTree& JsonTree::operator=(const JsonTree& other) = default;
@@ -86,21 +93,21 @@ void JsonTree::DumpTo(std::string& out) const {
   } else if (is_string()) {
     out += base::QuoteJson(AsString());
   } else if (is_array()) {
-    absl::string_view separator = "[";
+    char separator = '[';
     if (items().empty()) out += '[';
     for (const JsonTree& item : items()) {
-      absl::StrAppend(&out, separator);
+      out += std::exchange(separator, ',');
       item.DumpTo(out);
-      separator = ",";
     }
     out += ']';
   } else {
-    absl::string_view separator = "{";
+    char separator = '{';
     if (members().empty()) out += '{';
     for (const auto& [name, value] : members()) {
-      absl::StrAppend(&out, separator, base::QuoteJson(name), ":");
+      out += std::exchange(separator, ',');
+      out += base::QuoteJson(name);
+      out += ':';
       value.DumpTo(out);
-      separator = ",";
     }
     out += '}';
   }
@@ -111,8 +118,8 @@ bool JsonTree::is_bool() const { return std::holds_alternative<bool>(value_); }
 bool JsonTree::is_int() const { return std::holds_alternative<int64_t>(value_); }
 bool JsonTree::is_number() const { return is_int() || std::holds_alternative<double>(value_); }
 bool JsonTree::is_string() const { return std::holds_alternative<std::string>(value_); }
-bool JsonTree::is_array() const { return std::holds_alternative<Array>(value_); }
-bool JsonTree::is_object() const { return std::holds_alternative<Object>(value_); }
+bool JsonTree::is_array() const { return std::holds_alternative<SharedArray>(value_); }
+bool JsonTree::is_object() const { return std::holds_alternative<SharedObject>(value_); }
 
 absl::string_view JsonTree::TypeName() const {
   if (is_null()) return "null";
@@ -145,14 +152,14 @@ const std::string& JsonTree::AsString() const& {
 
 const JsonTree::Array& JsonTree::items() const& {
   static const Array* const empty = new Array();
-  const Array* value = std::get_if<Array>(&value_);
-  return value == nullptr ? *empty : *value;
+  const SharedArray* value = std::get_if<SharedArray>(&value_);
+  return value == nullptr ? *empty : **value;
 }
 
 const JsonTree::Object& JsonTree::members() const& {
   static const Object* const empty = new Object();
-  const Object* value = std::get_if<Object>(&value_);
-  return value == nullptr ? *empty : *value;
+  const SharedObject* value = std::get_if<SharedObject>(&value_);
+  return value == nullptr ? *empty : **value;
 }
 
 const JsonTree* JsonTree::Find(absl::string_view name) const {
@@ -186,29 +193,36 @@ JsonTree& JsonTree::SetIfMissing(absl::string_view name, JsonTree value) {
 }
 
 void JsonTree::Erase(absl::string_view name) {
-  if (!is_object()) return;
-  std::erase_if(std::get<Object>(value_), [&](const Member& m) { return m.first == name; });
+  if (!Has(name)) return;
+  std::erase_if(MutableMembers(), [&](const Member& m) { return m.first == name; });
 }
 
 JsonTree::Array& JsonTree::MutableItems() {
-  if (!is_array()) value_ = Array{};
-  return std::get<Array>(value_);
+  if (!is_array()) value_ = std::make_shared<Array>();
+  return Own(std::get<SharedArray>(value_));
 }
 
 void JsonTree::Append(JsonTree value) { MutableItems().push_back(std::move(value)); }
 
 JsonTree::Object& JsonTree::MutableMembers() {
-  if (!is_object()) value_ = Object{};
-  return std::get<Object>(value_);
+  if (!is_object()) value_ = std::make_shared<Object>();
+  return Own(std::get<SharedObject>(value_));
 }
 
 bool operator==(const JsonTree& a, const JsonTree& b) {
-  if (!a.is_object() || !b.is_object()) return a.value_ == b.value_;
-  return a.members().size() == b.members().size() &&
-         std::all_of(a.members().begin(), a.members().end(), [&](const JsonTree::Member& member) {
-           const JsonTree* other = b.Find(member.first);
-           return other != nullptr && *other == member.second;
-         });
+  // One part of both, or the same scalar.
+  if (a.value_ == b.value_) return true;
+  if (a.is_array() && b.is_array()) return a.items() == b.items();
+  if (!a.is_object() || !b.is_object()) return false;
+  if (a.members().size() != b.members().size()) return false;
+  // Mostly they are in the same order.
+  auto beside = b.members().begin();
+  for (const JsonTree::Member& member : a.members()) {
+    const JsonTree* other = beside->first == member.first ? &beside->second : b.Find(member.first);
+    if (other == nullptr || !(*other == member.second)) return false;
+    ++beside;
+  }
+  return true;
 }
 
 }  // namespace sim

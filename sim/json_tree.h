@@ -7,12 +7,18 @@
 // Reading never fails: a member that is missing, or a value of another type,
 // reads as null, zero, false or empty. Members keep the order in which they were
 // set. Not for hot paths of the product: base/json.h is.
+//
+// A copy shares its arrays and objects with the original until one of the two is
+// changed through: copying a stored object to change a part of it costs that part
+// alone. So a reference that Child, Set or the Mutable functions gave is written
+// through before the tree is copied, never after.
 #ifndef OCI_BACKEND_DRAIN_SIM_JSON_TREE_H_
 #define OCI_BACKEND_DRAIN_SIM_JSON_TREE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -100,7 +106,12 @@ class JsonTree {
  private:
   void DumpTo(std::string& out) const;
 
-  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+  // Never null. What is shared is never changed.
+  using SharedArray = std::shared_ptr<Array>;
+  using SharedObject = std::shared_ptr<Object>;
+
+  std::variant<std::monostate, bool, int64_t, double, std::string, SharedArray, SharedObject>
+      value_;
 };
 
 }  // namespace sim

@@ -180,7 +180,7 @@ KubeResult KubeObjects::Create(const KubeResource& resource, const std::string& 
   if (!errors.empty()) return Refuse(kube_error::Invalid(ref, errors));
   if (store_.Find(ref) != nullptr) return Refuse(kube_error::AlreadyExists(ref));
 
-  RecordUpdate(nullptr, ManagerOf(resource, writer), object);
+  Own(nullptr, resource, writer, object);
   AdmitNew(resource, random_, object);
   object.Set("metadata", OrderedMetadata(object["metadata"]));
   return {.code = 201, .object = store_.Put(resource, std::move(object))};
@@ -213,6 +213,11 @@ KubeResult KubeObjects::Replace(const KubeObjectRef& ref, JsonTree object,
   return Write(ref, before, std::move(object), writer);
 }
 
+void KubeObjects::Own(const JsonTree* before, const KubeResource& resource,
+                      const KubeWriter& writer, JsonTree& after) const {
+  if (field_ownership_) RecordUpdate(before, ManagerOf(resource, writer), after);
+}
+
 KubeResult KubeObjects::Write(const KubeObjectRef& ref, const KubeObject& before, JsonTree after,
                               const KubeWriter& writer) {
   const KubeResource& resource = *ref.resource;
@@ -237,9 +242,11 @@ KubeResult KubeObjects::Write(const KubeObjectRef& ref, const KubeObject& before
   if (errors.empty() && writer.subresource.empty()) errors = ValidateObject(resource, after);
   if (!errors.empty()) return Refuse(kube_error::Invalid(ref, errors));
 
-  if (!applied) RecordUpdate(before.get(), ManagerOf(resource, writer), after);
+  if (!applied) Own(before.get(), resource, writer, after);
   after.Set("metadata", OrderedMetadata(after["metadata"]));
-  if (WithoutTimes(after) == WithoutTimes(*before)) return {.object = before};
+  const bool same =
+      field_ownership_ ? WithoutTimes(after) == WithoutTimes(*before) : after == *before;
+  if (same) return {.object = before};
   JsonTree& metadata = after.Child("metadata");
   if (resource.traits.generation && !SameContent(*before, after)) {
     metadata.Set("generation", metadata["generation"].AsInt() + 1);

@@ -66,6 +66,9 @@ class KubeObjects {
   KubeStore& store() { return store_; }
   const KubeStore& store() const { return store_; }
 
+  // Whether metadata.managedFields is kept; server-side apply needs it.
+  void SetFieldOwnership(bool kept) { field_ownership_ = kept; }
+
  private:
   KubeResult Write(const KubeObjectRef& ref, const KubeObject& before, JsonTree after,
                    const KubeWriter& writer);
@@ -75,8 +78,12 @@ class KubeObjects {
                        const KubeDeleteOptions& options, absl::Time now);
   std::string NewUid();
 
+  void Own(const JsonTree* before, const KubeResource& resource, const KubeWriter& writer,
+           JsonTree& after) const;
+
   KubeStore& store_;
   base::Random random_;
+  bool field_ownership_ = true;
 };
 
 // "2026-11-30T03:04:44Z": metav1.Time has whole seconds.

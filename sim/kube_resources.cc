@@ -50,6 +50,8 @@ constexpr KubeResource kTable[] = {
     {"apps", "v1", "statefulsets", "StatefulSet", "sts", kStatusAndGeneration, kEmptyStatefulSet},
     {"networking.k8s.io", "v1", "ingresses", "Ingress", "ing", kStatusAndGeneration, kEmptyBalanced},
     {"networking.k8s.io", "v1", "ingressclasses", "IngressClass", "", kClass, R"("spec":{})"},
+    {"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "hpa", kStatus, ""},
+    {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", "pdb", kStatusAndGeneration, ""},
     {"events.k8s.io", "v1", "events", "Event", "ev", kPutCreates, kEmptyEvent},
     {"coordination.k8s.io", "v1", "leases", "Lease", "", kLease, R"("spec":{})"},
 };

@@ -1,9 +1,11 @@
 #include "sim/kube_rival_world.h"
 
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "oci/backend_set_name.h"
@@ -46,6 +48,12 @@ bool BelongsTo(const Value& ingress, const Value& ingress_class) {
   return TextAt(ingress_class, {"metadata", "annotations", kIsDefaultClass}) == "true";
 }
 
+// Of Pods only the metadata is used, and there are many.
+std::vector<std::pair<std::string, std::string>> HeadersFor(const std::string& target) {
+  if (!absl::EndsWith(target, "/pods")) return {};
+  return {{"Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}};
+}
+
 std::string NamespaceTarget(const std::string& ns, absl::string_view rest) {
   return absl::StrCat("/api/v1/namespaces/", ns, "/", rest);
 }
@@ -62,14 +70,28 @@ int PortByName(const Value& endpoints, const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<rapidjson::Document> KubeRivalWorld::Get(const std::string& target) {
-  const auto response = kube_.Send({.method = "GET", .target = target, .headers = {}, .body = ""});
+absl::StatusOr<KubeRivalWorld::Shared> KubeRivalWorld::Get(const std::string& target) {
+  const auto [item, is_new] = known_.try_emplace(target);
+  Known& known = item->second;
+  if (store_ != nullptr) {
+    if (is_new) known.resource = ParseKubeRequest({.method = "GET", .target = target}).resource;
+    // How often what is read there has changed.
+    const int64_t changes = known.resource == nullptr ? -1 : store_->Changes(*known.resource);
+    if (std::exchange(known.changes, changes) != changes) known.document = nullptr;
+    if (known.document != nullptr) return known.document;
+  }
+  const auto response =
+      kube_.Send({.method = "GET", .target = target, .headers = HeadersFor(target), .body = ""});
   if (!response.ok()) return response.status();
   if (response->status == 404) return absl::NotFoundError(target);
   if (response->status != 200) {
     return absl::UnavailableError(absl::StrCat(target, ": ", response->status));
   }
-  return base::ParseJson(response->body, target);
+  auto parsed = base::ParseJson(response->body, target);
+  if (!parsed.ok()) return parsed.status();
+  auto document = std::make_shared<const rapidjson::Document>(*std::move(parsed));
+  if (store_ != nullptr) known.document = document;
+  return document;
 }
 
 absl::StatusOr<std::vector<RivalClass>> KubeRivalWorld::Classes() {
@@ -78,10 +100,10 @@ absl::StatusOr<std::vector<RivalClass>> KubeRivalWorld::Classes() {
   const auto ingresses = Get("/apis/networking.k8s.io/v1/ingresses");
   if (!ingresses.ok()) return ingresses.status();
   std::vector<RivalClass> found;
-  for (const Value* ingress_class : ElementsAt(*classes, {"items"})) {
+  for (const Value* ingress_class : ElementsAt(**classes, {"items"})) {
     if (TextAt(*ingress_class, {"spec", "controller"}) != kController) continue;
     std::vector<const Value*> own;
-    for (const Value* ingress : ElementsAt(*ingresses, {"items"})) {
+    for (const Value* ingress : ElementsAt(**ingresses, {"items"})) {
       if (BelongsTo(*ingress, *ingress_class)) own.push_back(ingress);
     }
     found.push_back({TextAt(*ingress_class, {"metadata", "name"}),
@@ -133,8 +155,8 @@ RivalPath KubeRivalWorld::MakePath(const std::string& ns, const Value& service) 
   path.port_name = TextAt(service, {"port", "name"});
   const auto object = Get(NamespaceTarget(ns, absl::StrCat("services/", path.service)));
   if (!object.ok()) return path;
-  path.drains = TextAt(*object, {"metadata", "annotations", kDrainingAnnotation}) == "true";
-  const auto port = Resolve(*object, path);
+  path.drains = TextAt(**object, {"metadata", "annotations", kDrainingAnnotation}) == "true";
+  const auto port = Resolve(**object, path);
   if (!port.ok()) return path;
   path.backend_set = oci::GenerateBackendSetName(ns, path.service, port->port).value();
   return path;
@@ -159,18 +181,18 @@ absl::StatusOr<std::vector<RivalEndpoint>> KubeRivalWorld::Endpoints(const Rival
   if (path.is_default && path.service.empty()) return found;
   const auto service = Get(NamespaceTarget(path.ns, absl::StrCat("services/", path.service)));
   if (!service.ok()) return service.status();
-  const auto port = Resolve(*service, path);
+  const auto port = Resolve(**service, path);
   if (!port.ok()) return port.status();
   const auto endpoints = Get(NamespaceTarget(path.ns, absl::StrCat("endpoints/", path.service)));
   if (!endpoints.ok()) return endpoints.status();
   const auto pods = Get(NamespaceTarget(path.ns, "pods"));
   if (!pods.ok()) return pods.status();
   std::map<std::string, const Value*> pod_by_name;
-  for (const Value* pod : ElementsAt(*pods, {"items"})) {
+  for (const Value* pod : ElementsAt(**pods, {"items"})) {
     pod_by_name[TextAt(*pod, {"metadata", "name"})] = pod;
   }
-  const int number = port->target != 0 ? port->target : PortByName(*endpoints, port->name);
-  for (const Value* subset : ElementsAt(*endpoints, {"subsets"})) {
+  const int number = port->target != 0 ? port->target : PortByName(**endpoints, port->name);
+  for (const Value* subset : ElementsAt(**endpoints, {"subsets"})) {
     std::vector<const Value*> addresses = ElementsAt(*subset, {"addresses"});
     for (const Value* address : ElementsAt(*subset, {"notReadyAddresses"})) {
       addresses.push_back(address);

@@ -2,6 +2,9 @@
 #ifndef OCI_BACKEND_DRAIN_SIM_KUBE_RIVAL_WORLD_H_
 #define OCI_BACKEND_DRAIN_SIM_KUBE_RIVAL_WORLD_H_
 
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "http/transport.h"
 #include "rapidjson/document.h"
+#include "sim/kube_store.h"
 #include "sim/rival.h"
 
 namespace sim {
@@ -23,7 +27,9 @@ namespace sim {
 // never behind. Not thread-safe; `kube` must outlive it.
 class KubeRivalWorld : public RivalWorld {
  public:
-  explicit KubeRivalWorld(http::Transport& kube) : kube_(kube) {}
+  // With the `store` behind `kube`, what has not changed there is not read again.
+  explicit KubeRivalWorld(http::Transport& kube, const KubeStore* store = nullptr)
+      : kube_(kube), store_(store) {}
 
   absl::StatusOr<std::vector<RivalClass>> Classes() override;
   absl::StatusOr<std::vector<RivalEndpoint>> Endpoints(const RivalClass& ingress_class,
@@ -36,7 +42,14 @@ class KubeRivalWorld : public RivalWorld {
     int target = 0;  // 0: a name, to be looked up in Endpoints
   };
 
-  absl::StatusOr<rapidjson::Document> Get(const std::string& target);
+  using Shared = std::shared_ptr<const rapidjson::Document>;
+  struct Known {
+    const KubeResource* resource = nullptr;  // of what is read there; null: of no kind
+    int64_t changes = 0;                     // of that resource, when it was read
+    Shared document;                         // null: not read yet
+  };
+
+  absl::StatusOr<Shared> Get(const std::string& target);
   absl::StatusOr<ServicePort> Resolve(const rapidjson::Value& service, const RivalPath& path);
   // The path of an Ingress's `service` member: {"name": ..., "port": {...}}. Without
   // a Service its backend set stays empty, and Endpoints says so later.
@@ -46,6 +59,8 @@ class KubeRivalWorld : public RivalWorld {
                   std::vector<RivalPath>& paths);
 
   http::Transport& kube_;
+  const KubeStore* store_;
+  std::map<std::string, Known> known_;  // by target
 };
 
 }  // namespace sim

@@ -73,7 +73,7 @@ void KubeWatches::Close(int64_t id) { watches_.erase(id); }
 void KubeWatches::Advance(absl::Time now) {
   for (auto& [id, watch] : watches_) {
     if (watch.state != State::kOpen) continue;
-    QueueChanges(watch, now);
+    if (watch.seen < store_.resource_version()) QueueChanges(watch, now);
     QueueDue(watch, now);
     if (watch.queued.size() > kMaxQueuedBytes) watch.state = State::kCut;
   }

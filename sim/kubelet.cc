@@ -127,17 +127,32 @@ void Kubelet::Terminate(const JsonTree& pod, absl::Duration grace, absl::Time no
   if (!container.terminating) {
     container.terminating = true;
     Log(PodEvent::Kind::kDeleted, now, container);
-    const absl::Duration pre_stop = PreStopOf(pod);
-    container.sigterm = now + std::min(pre_stop, grace);
-    container.ends =
-        now + pre_stop + SecondsAnnotation(pod, "sim/shutdown-seconds", options_.shutdown);
+    container.shutdown = SecondsAnnotation(pod, "sim/shutdown-seconds", options_.shutdown);
+    container.in_hook =
+        hooks_ != nullptr && container.started.has_value() && hooks_->Begin(pod, now);
+    const absl::Duration pre_stop = container.in_hook ? absl::InfiniteDuration() : PreStopOf(pod);
+    container.sigterm = now + pre_stop;
+    container.ends = now + pre_stop + container.shutdown;
     // It never ran, or waits for a restart: nothing to end.
     if (!container.started.has_value()) container.ends = now;
   }
+  container.sigterm = std::min(container.sigterm, now + grace);
   if (container.ends > now + grace) {
     container.ends = now + grace;
     container.killed = true;
   }
+}
+
+void Kubelet::EndPreStop(const std::string& uid, absl::Time now) {
+  const auto found = containers_.find(uid);
+  if (found == containers_.end() || !std::exchange(found->second.in_hook, false)) return;
+  Container& container = found->second;
+  container.sigterm = std::min(container.sigterm, now);
+  if (now + container.shutdown < container.ends) {
+    container.ends = now + container.shutdown;
+    container.killed = false;
+  }
+  container.due = now;
 }
 
 void Kubelet::Start(const JsonTree& pod, absl::Time now, Container& container) {
@@ -151,6 +166,7 @@ void Kubelet::Start(const JsonTree& pod, absl::Time now, Container& container) {
 }
 
 void Kubelet::End(absl::Time now, Container& container) {
+  if (std::exchange(container.in_hook, false)) hooks_->OnCutOff(container.uid, now);
   for (const std::string* ip : {&container.ip, &container.ip6}) {
     for (ProcessLife& life : lives_[*ip]) {
       if (life.uid == container.uid && life.to == absl::InfiniteFuture()) life.to = now;

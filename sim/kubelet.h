@@ -62,13 +62,25 @@ struct PodEvent {
 
 absl::string_view PodEventName(PodEvent::Kind kind);
 
+// preStop hooks that are more than a sleep. SIGTERM waits for their end, or for that of
+// the grace period.
+class PreStopHooks {
+ public:
+  virtual ~PreStopHooks() = default;
+  // A Pod with a running process is being ended. True: a hook of it begins, and
+  // Kubelet::EndPreStop will be called; false: the kubelet's own rules apply.
+  virtual bool Begin(const JsonTree& pod, absl::Time now) = 0;
+  // The process has ended before the hook: the grace period is over, or it crashed.
+  virtual void OnCutOff(const std::string& uid, absl::Time now) = 0;
+};
+
 // The Pod annotations
 //   sim/shutdown-seconds   from SIGTERM to the end of the process
 //   sim/ready-after-seconds in place of ready_after
 //   sim/unready-at         "sigterm": readiness fails from SIGTERM on; "deletion":
 //                          from the deletion on; absent: until the process ends
 // tell what the process does. preStop is understood as exec of a `sleep N` or as
-// sleep. Not thread-safe.
+// sleep, or by who was given to SetPreStopHooks. Not thread-safe.
 class Kubelet {
  public:
   // `objects` must outlive it.
@@ -87,6 +99,11 @@ class Kubelet {
   void OnPodEvent(std::function<void(const PodEvent&)> callback) {
     callback_ = std::move(callback);
   }
+
+  // Must outlive the steps.
+  void SetPreStopHooks(PreStopHooks* hooks) { hooks_ = hooks; }
+  // SIGTERM is sent to the Pod whose hook began; nothing if its process has ended.
+  void EndPreStop(const std::string& uid, absl::Time now);
 
   // These take effect with the next Step. NotFound if there is no such Pod.
   absl::Status Crash(const std::string& ns, const std::string& name, absl::Time now);
@@ -114,6 +131,8 @@ class Kubelet {
     absl::Time sigterm = absl::InfiniteFuture();
     absl::Time ends = absl::InfiniteFuture();
     absl::Duration grace = absl::InfiniteDuration();
+    absl::Duration shutdown;  // from SIGTERM to the end of the process
+    bool in_hook = false;
     bool killed = false;              // it ends by SIGKILL
     std::optional<absl::Time> ended;  // for good
     bool node_shutdown = false;
@@ -155,6 +174,7 @@ class Kubelet {
   std::map<std::string, std::vector<ProcessLife>> lives_;  // by address
   std::vector<PodEvent> log_;
   std::function<void(const PodEvent&)> callback_;
+  PreStopHooks* hooks_ = nullptr;
   std::set<std::string> down_;
   std::vector<std::string> free_ips_;
   int next_ip_ = 0;

@@ -17,6 +17,9 @@ constexpr char kBasePath[] = "/20170115";
 constexpr absl::Duration kWorkRequestTimeout = absl::Minutes(5);
 constexpr int kSdkAttempts = 8;
 constexpr int kQueueRetries = 5;
+// What the calls of a pass take. It matters for the order of things only: the retry of
+// a pass that a tick began comes after the next tick, as a pass of its own.
+constexpr absl::Duration kPassTime = absl::Milliseconds(100);
 
 std::string NameOf(const RivalEndpoint& endpoint) {
   return absl::StrCat(endpoint.ip, ":", endpoint.port);
@@ -164,7 +167,6 @@ void Rival::Visit(Worker& worker, absl::Time now) {
   if (worker.path == worker.pass.paths.size()) {
     worker.phase = Worker::Phase::kIdle;
     worker.failures = 0;
-    worker.retry_at = absl::InfiniteFuture();
     return;
   }
   auto endpoints = world_.Endpoints(worker.pass, worker.current());
@@ -342,11 +344,12 @@ void Rival::Fail(Worker& worker, absl::Time now) {
   worker.phase = Worker::Phase::kIdle;
   if (++worker.failures > kQueueRetries) {
     worker.failures = 0;
-    worker.retry_at = absl::InfiniteFuture();
     return;
   }
-  worker.retry_at =
-      now + std::min(absl::Seconds(10) * (1 << (worker.failures - 1)), absl::Minutes(5));
+  // What waits in the queue already keeps its time if that is earlier.
+  const absl::Duration wait =
+      std::min(absl::Seconds(10) * (1 << (worker.failures - 1)), absl::Minutes(5));
+  worker.retry_at = std::min(worker.retry_at, now + kPassTime + wait);
 }
 
 }  // namespace sim

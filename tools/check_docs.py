@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks that what the documentation points at exists.
 
-Relative links and their #anchors, the identifier that a link to a source file
-is labelled with, file and folder names in `code`, Bazel labels, and that every
-decision is in the index of docs/adr/ and every library in third_party/README.md.
+Relative links and their #anchors, the identifier that a link to a source file is
+labelled with, file and folder names in `code`, tests named `Suite.Name`, Bazel
+labels, the cases of docs/field_reports.md, and that every decision is in the index
+of docs/adr/ and every library in third_party/README.md.
 
 usage: tools/check_docs.py [ROOT]
 """
@@ -21,6 +22,9 @@ CODE = re.compile(r"`([^`\n]+)`")
 LABEL = re.compile(r"(?<![\w:/])//([a-z_]\w*(?:/[\w-]+)*)?(?::([\w-]+(?:\.[\w-]+)*))?(/\.\.\.)?"
                    r"(?![\w/])")
 IDENTIFIER = re.compile(r"`([A-Za-z_][\w:~]*)(?:\(\))?`")
+TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.MULTILINE)
+TEST_NAME = re.compile(r"[A-Z]\w+\.[A-Z]\w+")
+REPORTS = "docs/field_reports.md"
 SOURCE = (".cc", ".h", ".py", ".sh", ".bzl")
 
 
@@ -46,6 +50,8 @@ class Docs:
             while folder:
                 folder = os.path.dirname(folder)
                 self.folders.add(folder)
+        self.tests = {".".join(test) for path in self.files if path.endswith("_test.cc")
+                      for test in TEST.findall(self.read(path))}
         self.top = {path.split("/")[0] for path in self.files if "/" in path}
 
     def exists(self, path):
@@ -85,6 +91,15 @@ class Docs:
             return f"`{text}`: there is no {path}"
         return None
 
+    def check_test(self, page, text):
+        """A problem with the name of a test or of a golden case, or None."""
+        if TEST_NAME.fullmatch(text):
+            return None if text in self.tests else f"`{text}`: there is no such test"
+        if page == REPORTS and re.fullmatch(r"[a-z]\w*_\w+", text):
+            case = f"testdata/drain/{text}.in.json"
+            return None if self.exists(case) else f"`{text}`: there is no {case}"
+        return None
+
     def check_label(self, match):
         package, target, _ = match.groups()
         package = package or ""
@@ -114,8 +129,18 @@ class Docs:
             yield at(match), self.check_link(page, "", match.group(1))
         for match in CODE.finditer(prose):
             yield at(match), self.check_code(match.group(1))
+            yield at(match), self.check_test(page, match.group(1))
         for match in LABEL.finditer(text):
             yield at(match), self.check_label(match)
+
+    def check_reports(self):
+        """Each report has a case, or says what is open."""
+        for number, line in enumerate(self.read(REPORTS).splitlines(), 1):
+            if not re.match(r"\| *\d+ *\|", line):
+                continue
+            case = line.rstrip(" |").split("|")[-1]
+            if "`" not in case and "open:" not in case:
+                yield f"{REPORTS}:{number}: neither a case nor what is open"
 
     def check_indexes(self):
         for path in self.files:
@@ -136,6 +161,7 @@ def main():
         if page.endswith(".md") and not page.startswith("tools/testdata/"):
             problems += [f"{page}:{line}: {words}" for line, words in docs.check_page(page) if words]
     problems += docs.check_indexes()
+    problems += docs.check_reports()
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 

@@ -78,7 +78,7 @@ test_includes() {
     bad "$words" "$file" "$lint" <<<"#include $includes"
   done <<'END'
 base/bad.cc|"kube/types.h"|base/ may include nothing else
-drain/bad.cc|"oci/codec.h"|drain/ may include base, annotations, oci/types.h, kube/types.h
+drain/bad.cc|"oci/codec.h"|drain/ may include base, annotations, oci/types.h
 capacity/bad.cc|"drain/plan.h"|capacity/ may include
 kube/types.cc|"http/transport.h"|plain values include base/ only
 controller/bad.cc|"sim/world.h"|controller/ may include
@@ -146,10 +146,14 @@ test_docs() {
 see `base/missing.cc`|there is no base/missing.cc
 see `base/missing/`|there is no base/missing/
 see `missing/`|there is no missing/
+by `Good.Missing`|there is no such test
 run //base:missing|has no target missing
 run //docs:all|docs/ has no BUILD.bazel
 run //base/missing/...|no such folder
 END
+  bad "there is no testdata/drain/a_missing_case.in.json" docs/field_reports.md "$lint" \
+    < <(printf '| 1 | a | b | \140a_missing_case\140 |\n')
+  bad "neither a case nor what is open" docs/field_reports.md "$lint" <<<'| 1 | a | b | later |'
   bad "does not list 0002-b.md" docs/adr/0002-b.md "$lint" <<<'# B'
   bad "does not list \`other\`" third_party/other/BUILD.bazel "$lint" <<<''
 }
@@ -235,7 +239,42 @@ test_installer() {
     complain "install_packages.sh does not ask apt-get"
 }
 
-for subject in formatting includes tidy docs shell clang_tidy counting verdict installer; do
+test_mutants() {
+  local lint=("$tools/mutants" --check)
+  bad "is 0 times in base/good.cc" tools/mutants.toml "${lint[@]}" < <(
+    printf '[[mutant]]\nname = "a"\nwhy = "b"\nfile = "base/good.cc"\n'
+    printf 'search = "no such text"\nreplace = ""\ntests = []\n'
+  )
+}
+
+# fuzzer NAME BODY: a program of libFuzzer, and a seed for it.
+fuzzer() {
+  mkdir -p "$scratch/fuzz/testdata/fuzz/$1"
+  printf 'seed' >"$scratch/fuzz/testdata/fuzz/$1/seed"
+  printf '#include <cstdint>\n#include <cstdlib>\n%s {\n%s\n return 0;\n}\n' \
+    'extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)' "$2" |
+    clang++ -g -fsanitize=fuzzer -x c++ - -o "$scratch/fuzz/$1_fuzzer" || complain "no libFuzzer"
+}
+
+# shellcheck disable=SC2016 # quotes of C++
+test_fuzz() {
+  local status
+  fuzzer good '(void)data; (void)size;'
+  fuzzer bad "if (size > 0 && data[0] == '!') abort();"
+  (
+    cd "$scratch/fuzz" || exit
+    "$tools/run_fuzzers.py" --programs=. --seconds=2 --results="$scratch/fuzz_results" good bad
+  ) >"$scratch/output" 2>&1
+  status=$?
+  ((status == 1)) || complain "run_fuzzers.py ends with $status after a crash"
+  grep -q 'ok *good: [1-9]' "$scratch/output" || complain "run_fuzzers.py does not count inputs"
+  grep -q 'FAILED *bad' "$scratch/output" || complain "run_fuzzers.py does not name what crashed"
+  grep -q 'to repeat: .*bad_fuzzer' "$scratch/output" ||
+    complain "run_fuzzers.py does not say how to repeat a crash"
+  verdict "1 passed, 1 failed" 1 <"$scratch/fuzz_results"
+}
+
+for subject in formatting includes tidy docs shell clang_tidy counting verdict mutants fuzz installer; do
   "test_$subject"
 done
 if ((failures > 0)); then

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
+#include "controller/integration/two_load_balancers_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/certificates.h"
@@ -30,28 +31,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr char kOtherLoadBalancer[] = "ocid1.loadbalancer.oc1.iad.bbbb";
-
-// "shop/web" on one load balancer, which is to have bad input, and "other/api" on
-// another one, which is to go on.
-class BadInput : public ::testing::Test {
+class BadInput : public TwoLoadBalancers {
  protected:
-  void SetUpCluster() {
-    world_.AddClass(kWorldClass, kWorldLoadBalancer);
-    world_.AddClass("other", kOtherLoadBalancer);
-    web_ = world_.AddService({.name = "web"});
-    api_ = world_.AddService({.ns = "other", .name = "api", .ingress_class = "other"});
-    world_.AddLoadBalancer(kWorldLoadBalancer, {web_});
-    world_.AddLoadBalancer(kOtherLoadBalancer, {api_});
-  }
-
-  void Start() {
-    SetUpCluster();
-    world_.StartController();
-    ASSERT_TRUE(world_.AwaitLooks(2));
-    ASSERT_TRUE(world_.AwaitLooks(2, kOtherLoadBalancer));
-  }
-
   void OciFault(RequestFault fault) {
     world_.oci().With(
         [&](auto&, sim::FakeLoadBalancerHttp& http) { http.faults().Add(std::move(fault)); });
@@ -122,10 +103,6 @@ class BadInput : public ::testing::Test {
     });
     return odd;
   }
-
-  ControllerWorld world_;
-  WorldService web_;
-  WorldService api_;
 };
 
 TEST_F(BadInput, TruncatedJsonFromOci) {

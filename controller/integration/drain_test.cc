@@ -124,7 +124,10 @@ TEST_F(Drain, IsInTheLedgerBeforeItIsWrittenAndConfirmedAfterAReadShowsIt) {
   const auto poll = std::find(story.begin(), story.end(), "poll");
   const auto confirm = std::find(story.begin(), story.end(), "confirm");
   ASSERT_LT(poll, confirm);
-  EXPECT_THAT(std::vector<std::string>(confirm - 2, confirm), ElementsAre("list", "read"));
+  // What has moved the ETag since the read before, the work request itself perhaps, is
+  // listed, too.
+  const auto last = *(confirm - 1) == "list" ? confirm - 1 : confirm;
+  EXPECT_THAT(std::vector<std::string>(last - 2, last), ElementsAre("list", "read"));
 }
 
 TEST_F(Drain, StartsWithoutAWordAboutWhatIsNotListedYet) {

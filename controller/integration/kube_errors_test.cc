@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "controller/integration/two_load_balancers_for_test.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/controller_world.h"
@@ -13,7 +14,6 @@
 namespace integration {
 namespace {
 
-using sim::ControllerWorld;
 using sim::JsonTree;
 using sim::KubeFault;
 using sim::KubeWatchFault;
@@ -26,26 +26,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr char kOtherLoadBalancer[] = "ocid1.loadbalancer.oc1.iad.bbbb";
-
-class KubeErrors : public ::testing::Test {
+class KubeErrors : public TwoLoadBalancers {
  protected:
-  void SetUpCluster() {
-    world_.AddClass(kWorldClass, kWorldLoadBalancer);
-    world_.AddClass("other", kOtherLoadBalancer);
-    web_ = world_.AddService({.name = "web"});
-    api_ = world_.AddService({.ns = "other", .name = "api", .ingress_class = "other"});
-    world_.AddLoadBalancer(kWorldLoadBalancer, {web_});
-    world_.AddLoadBalancer(kOtherLoadBalancer, {api_});
-  }
-
-  void Start() {
-    SetUpCluster();
-    world_.StartController();
-    ASSERT_TRUE(world_.AwaitLooks(2));
-    ASSERT_TRUE(world_.AwaitLooks(2, kOtherLoadBalancer));
-  }
-
   template <typename Function>
   void WithServer(Function function) {
     world_.cluster().With([&](sim::FakeApiServer& server, sim::Controllers&) { function(server); });
@@ -56,10 +38,6 @@ class KubeErrors : public ::testing::Test {
     return static_cast<int>(std::count_if(
         calls.begin(), calls.end(), [](const WorldCall& call) { return call.is_ledger_write(); }));
   }
-
-  ControllerWorld world_;
-  WorldService web_;
-  WorldService api_;
 };
 
 TEST_F(KubeErrors, ARestartInTheMiddleOfADrainLosesNothing) {

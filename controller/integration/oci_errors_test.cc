@@ -66,6 +66,28 @@ class OciErrors : public ::testing::Test {
         [&](auto&, sim::FakeLoadBalancerHttp& http) { http.faults().Add(std::move(fault)); });
   }
 
+  // Somebody else changes the Pod's backend when our write has come and before it is
+  // looked at: after the read that it rests on, however slow the machine is.
+  void EditAtFirstWrite(const std::string& pod,
+                        const std::function<void(rapidjson::Value&)>& change) {
+    const std::string backend = world_.BackendOf(web_, pod);
+    world_.oci().With([&](sim::FakeLoadBalancer& core, sim::FakeLoadBalancerHttp& http) {
+      RequestFault fault;
+      fault.matches = [&core, change, backend, set = web_.backend_set(),
+                       done = false](const RequestRecord& record) mutable {
+        if (done || !IsWrite(record)) return false;
+        done = true;
+        const auto edit = [&](rapidjson::Document& lb) {
+          change(*sim::FindBackend(*sim::FindBackendSet(lb, set), backend));
+          return sim::ApiError();
+        };
+        EXPECT_EQ(core.EditNow(kWorldLoadBalancer, edit, record.time), absl::OkStatus());
+        return false;
+      };
+      http.faults().Add(std::move(fault));
+    });
+  }
+
   std::vector<int> WriteStatuses() {
     std::vector<int> statuses;
     for (const WorldCall& write : world_.OciWrites()) statuses.push_back(write.status);
@@ -77,13 +99,8 @@ class OciErrors : public ::testing::Test {
 };
 
 TEST_F(OciErrors, AForeignWriteBetweenReadAndWriteKeepsItsWeight) {
-  world_.settings().plan.idle_poll = absl::Hours(1);
-  world_.AddClass(kWorldClass, kWorldLoadBalancer);
-  web_ = world_.AddService({.name = "web"});
-  world_.AddLoadBalancer(kWorldLoadBalancer, {web_});
-  world_.StartController();
-  ASSERT_TRUE(world_.AwaitLooks(1));
-  world_.EditBackend(web_, "web-1", [](rapidjson::Value& backend) { backend["weight"] = 7; });
+  Start();
+  EditAtFirstWrite("web-1", [](rapidjson::Value& backend) { backend["weight"] = 7; });
   world_.DeletePod(web_, "web-1");
   ASSERT_TRUE(world_.AwaitDrained(web_, "web-1"));
   EXPECT_EQ(WriteStatuses(), (std::vector<int>{412, 204}));
@@ -314,7 +331,7 @@ TEST_F(OciErrors, ALimitThatFailsTheWorkRequestStopsAdditionsButNoDrain) {
   world_.DeletePod(web_, "web-1");
   ASSERT_TRUE(world_.AwaitConfirmed(web_, "web-0"));
   ASSERT_TRUE(world_.AwaitConfirmed(web_, "web-1"));
-  EXPECT_THAT(world_.OciWrites(), SizeIs(3));
+  EXPECT_THAT(world_.OciWrites(), SizeIs(2)) << "the limit is recognised at once";
 }
 
 TEST_F(OciErrors, AFrozenServiceGetsOneWriteAndThenOneForAllThatWaited) {

@@ -1,0 +1,26 @@
+#include "capacity/memo.h"
+
+#include <utility>
+
+namespace capacity {
+
+std::shared_ptr<const Forecast> ForecastMemo::Of(absl::Span<const Rollout> rollouts) {
+  std::vector<Rollout> key(rollouts.begin(), rollouts.end());
+  const auto known = forecasts_.find(key);
+  if (known != forecasts_.end()) return known->second;
+  std::shared_ptr<const Forecast> forecast;
+  if (rollouts.size() == 1) {
+    forecast = std::make_shared<const Forecast>(Simulate(rollouts.front()));
+  } else {
+    std::vector<std::shared_ptr<const Forecast>> parts;
+    std::vector<const Forecast*> pointers;
+    for (const Rollout& rollout : rollouts) parts.push_back(Of({rollout}));
+    for (const auto& part : parts) pointers.push_back(part.get());
+    forecast = std::make_shared<const Forecast>(Together(pointers));
+  }
+  if (forecasts_.size() >= kMaxForecasts) forecasts_.clear();
+  forecasts_.emplace(std::move(key), forecast);
+  return forecast;
+}
+
+}  // namespace capacity
