@@ -11,7 +11,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/clock.h"
 #include "controller/barrier_peer_for_test.h"
 #include "sim/child_process.h"
 #include "sim/controller_world.h"
@@ -157,16 +156,13 @@ TEST_F(Takeover, AKilledLeaderIsReplacedWhenItsLeaseRunsOut) {
 }
 
 TEST_F(Takeover, ALeaderThatIsToEndReleasesAndTheOtherActsAtOnce) {
-  StartBoth();
+  // A lease that would outlast the patience of every wait here.
+  StartBoth({"--lease_duration=10m"});
   first_->process().Signal(SIGTERM);
   world_.DeletePod(web_, "web-1");
-  const absl::Time from = base::RealClock().Now();
   ASSERT_TRUE(world_.AwaitConfirmed(web_, "web-1")) << Both();
-  // The lease would have run for another 15 s.
-  EXPECT_LT(base::RealClock().Now() - from, absl::Seconds(12)) << Both();
   ASSERT_TRUE(world_.Await("the first has ended", [&] { return !first_->process().running(); }));
   EXPECT_EQ(first_->process().Ending(), "exit status 0") << first_->Log();
-  EXPECT_LT(base::RealClock().Now() - from, absl::Seconds(10));
   EXPECT_THAT(world_.OciWrites(), SizeIs(1)) << Both();
 }
 
@@ -220,12 +216,10 @@ TEST_F(Takeover, AStuckProcessGivesTheLeaseUpAndEndsWithStatusThree) {
   ASSERT_TRUE(world_.Await("another one leads", [&] {
     return Holder() != holder && !Holder().empty();
   })) << Both();
-  const absl::Time released = base::RealClock().Now();
   EXPECT_TRUE(first_->process().running()) << "its endpoints answer for a while";
   ASSERT_TRUE(world_.Await("the first has ended", [&] { return !first_->process().running(); }))
       << first_->Log();
   EXPECT_EQ(first_->process().Ending(), "exit status 3") << first_->Log();
-  EXPECT_LT(base::RealClock().Now() - released, absl::Seconds(15));
   EXPECT_TRUE(first_->Says("the process ends in 4s")) << first_->Log();
 }
 

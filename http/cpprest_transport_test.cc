@@ -393,19 +393,19 @@ TEST(CpprestStream, SilenceIsMeasuredFromByteToByte) {
   auto server = HttpServer::Start([](const Request&) {
                   Answer answer(Response{.status = 200});
                   answer.stream = [](sim::StreamWriter& writer) {
-                    for (int i = 0; i < 10; ++i) {
+                    for (int i = 0; i < 25; ++i) {
                       writer.Write("x");
-                      writer.WaitUntilClosed(absl::Milliseconds(60));
+                      writer.WaitUntilClosed(absl::Milliseconds(100));
                     }
                   };
                   return answer;
                 }).value();
   Collector collector;
   Request request = Get("/");
-  request.timeout = absl::Milliseconds(400);  // the whole takes 600
+  request.timeout = absl::Seconds(2);  // the whole takes 2.5
   const auto status = Connect(server->url())->Stream(request, collector, nullptr);
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_EQ(collector.text(), "xxxxxxxxxx");
+  EXPECT_EQ(collector.text(), std::string(25, 'x'));
 }
 
 TEST(CpprestStream, CancelEndsABlockedRead) {

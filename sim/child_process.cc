@@ -19,7 +19,7 @@
 namespace sim {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(10);
+constexpr absl::Duration kPatience = absl::Minutes(1);
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 
 // After fork in a process with threads: only calls that are safe in a signal

@@ -39,6 +39,8 @@ namespace sim {
 inline constexpr char kWorldLoadBalancer[] = "ocid1.loadbalancer.oc1.iad.aaaa";
 // Where the ledgers' ConfigMaps are.
 inline constexpr char kWorldNamespace[] = "drain";
+// A --coalesce_window in which a test makes several changes, on a slow machine too.
+inline constexpr absl::Duration kAllInOneWindow = absl::Seconds(2);
 
 // One call that a fake answered.
 struct WorldCall {

@@ -35,16 +35,13 @@ def names_of_fuzzers():
 
 def build(names):
     """The folder with the programs, or None if they do not build."""
-    # A manager of Python versions changes the path, which is part of what Bazel
-    # compiles by: all would be compiled once more.
-    env = {**os.environ, "PATH": os.environ.get("CALLERS_PATH", os.environ.get("PATH", ""))}
     targets = [f"//fuzz:{name}_fuzzer" for name in names]
     flags = ["--config=fuzz", "--keep_going", "--noshow_loading_progress"]
     if not sys.stderr.isatty():
         flags += ["--curses=no", "--show_progress_rate_limit=15"]
-    if subprocess.run(["bazel", "build", *flags, *targets], env=env, check=False).returncode:
+    if subprocess.run(["bazel", "build", *flags, *targets], check=False).returncode:
         return None
-    found = subprocess.run(["bazel", "info", "--config=fuzz", "bazel-bin"], check=True, env=env,
+    found = subprocess.run(["bazel", "info", "--config=fuzz", "bazel-bin"], check=True,
                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return os.path.join(found.stdout.decode().strip(), "fuzz")
 

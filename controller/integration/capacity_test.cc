@@ -258,7 +258,7 @@ TEST_F(Capacity, ALimitOfOcisOwnIsToldWithTheNumbersInBothItsForms) {
       core.options().max_backends_per_set = 3;
       core.options().limit_refusal = form;
     });
-    world.settings().plan.coalesce_window = absl::Milliseconds(200);
+    world.settings().plan.coalesce_window = sim::kAllInOneWindow;
     world.AddClass(kWorldClass, kWorldLoadBalancer);
     const WorldService web = world.AddService({.name = "web", .pods = 3});
     world.AddLoadBalancer(kWorldLoadBalancer, {web});

@@ -164,7 +164,7 @@ TEST_F(Drain, IsToldInEventsOnTheService) {
 }
 
 TEST_F(Drain, OfTwoPodsIsOneWholeSetWriteThatCarriesTheMembership) {
-  world_.settings().plan.coalesce_window = absl::Milliseconds(300);
+  world_.settings().plan.coalesce_window = sim::kAllInOneWindow;
   Start();
   world_.AddPod(web_, "web-new");
   world_.DeletePod(web_, "web-0");
@@ -256,7 +256,7 @@ TEST_F(Drain, ReachesTheDefaultBackendsSet) {
 TEST_F(Drain, ReachesASetThatOnlyTheMapFileNamesWithFlagsAlone) {
   web_ = world_.AddService({.name = "web", .has_ingress = false});
   world_.AddLoadBalancer(kWorldLoadBalancer, {web_});
-  world_.settings().plan.coalesce_window = absl::Milliseconds(300);
+  world_.settings().plan.coalesce_window = sim::kAllInOneWindow;
   world_.settings().lb_map = {{{"shop", "web"},
                                80,
                                oci::Ocid(kWorldLoadBalancer),

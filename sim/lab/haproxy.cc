@@ -22,7 +22,7 @@
 namespace sim {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(10);
+constexpr absl::Duration kPatience = absl::Minutes(1);
 constexpr absl::Duration kPoll = absl::Milliseconds(10);
 constexpr char kBackend[] = "pods";
 constexpr size_t kMaxAnswer = 1 << 20;
