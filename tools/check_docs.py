@@ -4,7 +4,7 @@
 Relative links and their #anchors, the identifier that a link to a source file is
 labelled with, file and folder names in `code`, tests named `Suite.Name`, Bazel
 labels, the cases of docs/field_reports.md, and that every decision is in the index
-of docs/adr/ and every library in third_party/README.md.
+of docs/adr/ and every library in third_party/README.md. tools/docs_rules.py has more.
 
 usage: tools/check_docs.py [ROOT]
 """
@@ -13,6 +13,7 @@ import os
 import re
 import sys
 
+import docs_rules
 import repo_files
 
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)(?:\s+\"[^\"]*\")?\)")
@@ -160,8 +161,11 @@ def main():
     for page in docs.files:
         if page.endswith(".md") and not page.startswith("tools/testdata/"):
             problems += [f"{page}:{line}: {words}" for line, words in docs.check_page(page) if words]
+            problems += docs_rules.shell_blocks(page, docs)
     problems += docs.check_indexes()
     problems += docs.check_reports()
+    for rule in (docs_rules.configuration, docs_rules.bounds, docs_rules.licences):
+        problems += rule(docs)
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 

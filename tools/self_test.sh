@@ -156,6 +156,24 @@ END
   bad "neither a case nor what is open" docs/field_reports.md "$lint" <<<'| 1 | a | b | later |'
   bad "does not list 0002-b.md" docs/adr/0002-b.md "$lint" <<<'# B'
   bad "does not list \`other\`" third_party/other/BUILD.bazel "$lint" <<<''
+  bad "tools/run_docs.py cannot run this" docs/bad.md "$lint" \
+    < <(printf '\140\140\140sh\nkubectl get pods\n\140\140\140\n')
+  bad "is run, or marked cluster or source" docs/bad.md "$lint" \
+    < <(printf '\140\140\140sh later\nls\n\140\140\140\n')
+  bad "there is no tools/missing" docs/bad.md "$lint" \
+    < <(printf '\140\140\140sh source\ntools/missing\n\140\140\140\n')
+  bad "it lacks --missing of cmd/bad.cc" cmd/bad.cc "$lint" <<<'DEFINE_bool(missing, false, "a");'
+  bad "--good of cmd/bad.cc says something else" cmd/bad.cc "$lint" \
+    <<<'DEFINE_bool(good, false, "Another meaning");'
+  bad "lacks the reason Missing" controller/bad.cc "$lint" \
+    <<<'void F() { Tell(object, {true, "Missing", note, ""}); }'
+  bad "Missing is told nowhere" annotations/reasons.cc "$lint" \
+    <<<'constexpr Event kEvents[] = {{"Missing", true, "Service"}};'
+  bad "lacks kMaxBadBytes" base/bad.h "$lint" <<<'inline constexpr int kMaxBadBytes = 3;'
+  bad "is 2, not 3" docs/limits.md "$lint" \
+    < <(printf '| a | 3 | \140kMaxGoodBytes\140 | [base](../base/good.h) |\n')
+  bad "\`lib\` has no licence" third_party/README.md "$lint" \
+    < <(printf '| target | licence | why |\n| \140lib\140 | | tests |\n')
 }
 
 test_shell() {

@@ -5,6 +5,8 @@
 
 namespace base {
 
+inline constexpr int kMaxGoodBytes = 2;
+
 int Good(const std::string& text);
 
 }  // namespace base
