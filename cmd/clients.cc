@@ -27,6 +27,13 @@ absl::StatusOr<std::unique_ptr<Clients>> Clients::FromFlags(absl::Duration token
   return clients;
 }
 
+absl::StatusOr<std::unique_ptr<Clients>> Clients::OfClusterFromFlags() {
+  std::unique_ptr<Clients> clients(new Clients);
+  const absl::Status status = clients->MakeKube();
+  if (!status.ok()) return status;
+  return clients;
+}
+
 absl::Status Clients::MakeKube() {
   kube::ConfigOptions options;
   options.kubeconfig = FLAGS_kubeconfig;

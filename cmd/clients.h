@@ -22,6 +22,9 @@ class Clients {
   static absl::StatusOr<std::unique_ptr<Clients>> FromFlags(
       absl::Duration token_patience = absl::Seconds(2));
 
+  // Without oci(), which must not be called.
+  static absl::StatusOr<std::unique_ptr<Clients>> OfClusterFromFlags();
+
   // Whether the API server can be reached and knows us; the message names it.
   absl::Status Probe();
 

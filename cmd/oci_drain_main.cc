@@ -91,10 +91,11 @@ controller knows what it has written when; without one, explain tells the rest. 
 are for terminals, and not with NO_COLOR.
 
 probe makes a control run, which must be clean, and then the run in which you roll out.
-It ends by --duration or --requests, one of which must be there. With --marks=FILE each
-failure is lined up with what had happened to the Pods; docs/probe.md has the format. Its
-exit status: 0 no request failed, 1 one did, 3 one did in the control run, 4 only the
-probe itself failed (no local port, no file descriptor), 130 interrupted.
+It ends by --duration or --requests, one of which must be there. With
+--watch=NAMESPACE/SERVICE or --marks=FILE each failure is lined up with what had happened
+to the Pods; docs/probe.md tells more. Its exit status: 0 no request failed, 1 one did,
+3 one did in the control run, 4 only the probe itself failed (no local port, no file
+descriptor), 130 interrupted.
 
 Exit status: 0 done, 1 the plan breaks an invariant (a bug of ours: please report it
 with its snapshot), 2 called wrongly or unable to do it, 3 a rollout would not fit,

@@ -7,11 +7,16 @@
 #include <csignal>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/clock.h"
+#include "cmd/clients.h"
 #include "cmd/command_line.h"
+#include "cmd/rollout_watch.h"
 #include "gflags/gflags.h"
 #include "http/url.h"
 #include "probe/marks.h"
@@ -39,6 +44,9 @@ DEFINE_string(control, "10s",
 DEFINE_string(marks, "",
               "probe: a file of JSON lines that tells when Pods got SIGTERM, left the endpoints, "
               "were drained and ended; read after the run");
+DEFINE_string(watch, "",
+              "probe: NAMESPACE/SERVICE, whose Pods and endpoints are watched during the run for "
+              "the same, by --kubeconfig");
 DEFINE_string(plot, "", "probe: write the run's timeline into this SVG file");
 DEFINE_uint64(seed, 1, "probe: decides which requests are long ones");
 
@@ -47,6 +55,7 @@ namespace {
 
 constexpr absl::Duration kQuietInterval = absl::Seconds(10);
 constexpr int64_t kToldFailures = 20;
+constexpr absl::Duration kWatchPatience = absl::Seconds(30);
 
 // For a signal handler.
 std::atomic<bool> interrupted = false;
@@ -129,6 +138,21 @@ absl::Status WritePlot(const std::string& url, const probe::Report& report) {
   return absl::UnavailableError(absl::StrCat("--plot=", FLAGS_plot, ": cannot be written"));
 }
 
+absl::Status StartWatch(std::unique_ptr<Clients>& clients, std::unique_ptr<RolloutWatch>& watch) {
+  const std::vector<std::string> name = absl::StrSplit(FLAGS_watch, '/');
+  if (name.size() != 2 || name[0].empty() || name[1].empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(FLAGS_watch, ": expected NAMESPACE/SERVICE"));
+  }
+  auto made = Clients::OfClusterFromFlags();
+  if (!made.ok()) return made.status();
+  clients = *std::move(made);
+  auto started =
+      RolloutWatch::Start(clients->kube(), base::RealClock(), {name[0], name[1]}, kWatchPatience);
+  if (!started.ok()) return started.status();
+  watch = *std::move(started);
+  return absl::OkStatus();
+}
+
 int ExitStatus(const probe::RunFigures& run) {
   if (run.failed > 0) return kProbeFailed;
   if (run.own_failures > 0) return kProbeOwnFailure;
@@ -189,13 +213,24 @@ absl::StatusOr<int> RunProbe(const std::string& url, const std::string& output) 
   if (!control.ok()) return control.status();
   std::signal(SIGINT, OnSignal);
   std::signal(SIGTERM, OnSignal);
+  std::unique_ptr<Clients> clients;
+  std::unique_ptr<RolloutWatch> watch;
+  if (!FLAGS_watch.empty()) {
+    if (const absl::Status status = StartWatch(clients, watch); !status.ok()) {
+      return Prefixed("--watch", status);
+    }
+  }
   auto report = Measure(*options, *control);
   if (!report.ok()) return report.status();
+  if (watch != nullptr) report->marks = watch->Marks();
   absl::Status marks_status;
   if (!FLAGS_marks.empty()) {
     auto marks = probe::ReadMarks(FLAGS_marks);
     marks_status = marks.status();
-    if (marks.ok()) report->marks = *std::move(marks);
+    if (marks.ok()) {
+      report->marks.insert(report->marks.end(), marks->begin(), marks->end());
+      probe::SortMarks(report->marks);
+    }
   }
   (output == "json" ? std::cerr : std::cout) << probe::FormatReport(*report) << std::flush;
   if (output == "json") std::cout << probe::ReportJson(*report) << std::endl;

@@ -83,9 +83,13 @@ absl::StatusOr<std::vector<Mark>> ParseMarks(absl::string_view text) {
     if (!mark.ok()) return mark.status();
     marks.push_back(*std::move(mark));
   }
+  SortMarks(marks);
+  return marks;
+}
+
+void SortMarks(std::vector<Mark>& marks) {
   std::stable_sort(marks.begin(), marks.end(),
                    [](const Mark& a, const Mark& b) { return a.time < b.time; });
-  return marks;
 }
 
 absl::StatusOr<std::vector<Mark>> ReadMarks(const std::string& path) {

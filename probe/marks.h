@@ -47,6 +47,8 @@ inline constexpr size_t kMaxMarks = 100'000;
 absl::StatusOr<std::vector<Mark>> ParseMarks(absl::string_view text);
 // The same of a file; status as of base::ReadFile too.
 absl::StatusOr<std::vector<Mark>> ReadMarks(const std::string& path);
+// By time; those of the same time stay as they are.
+void SortMarks(std::vector<Mark>& marks);
 // A line for the file, with its line break.
 std::string FormatMark(const Mark& mark);
 
