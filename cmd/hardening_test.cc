@@ -89,6 +89,16 @@ TEST_P(Hardening, IsThatOfTheBuildThatIsShipped) {
   EXPECT_FALSE(program.names("__no_such_symbol")) << "a look that finds anything proves nothing";
 }
 
+// Static and stripped: it is loaded where it was linked to, binds nothing later, and has no
+// names. What its own code is compiled with is that of the others.
+TEST(HardeningOfDrainWait, HoldsForWhatAStaticFileCanHave) {
+  const Program program("cmd/drain-wait");
+  EXPECT_TRUE(program.has_part(PT_GNU_RELRO)) << "RELRO";
+  EXPECT_TRUE(program.has_part(PT_GNU_STACK)) << "without it the stack may be run";
+  EXPECT_FALSE(program.runs_what_it_writes()) << "NX";
+  EXPECT_FALSE(program.has_part(PT_INTERP)) << "not static";
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, Hardening, testing::Values("oci-drain", "oci-drain-controller"));
 
 }  // namespace
