@@ -1,8 +1,6 @@
 #include "bench/drain_timing.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -86,23 +84,6 @@ absl::StatusOr<DrainTiming> TimingOf(const std::vector<Entry>& entries, const Po
   timing.event_to_ledger = ledger->time - event->time;
   timing.ledger_to_wire = write->time - ledger->time;
   return timing;
-}
-
-Distribution DistributionOf(std::vector<absl::Duration> durations) {
-  Distribution out;
-  if (durations.empty()) return out;
-  std::sort(durations.begin(), durations.end());
-  const auto rank = [&](double quantile) {
-    const double at = std::ceil(quantile * static_cast<double>(durations.size()));
-    return absl::ToDoubleMilliseconds(durations[static_cast<size_t>(std::max(at, 1.0)) - 1]);
-  };
-  out.p50_ms = rank(0.50);
-  out.p99_ms = rank(0.99);
-  out.max_ms = absl::ToDoubleMilliseconds(durations.back());
-  const absl::Duration sum =
-      std::accumulate(durations.begin(), durations.end(), absl::ZeroDuration());
-  out.mean_ms = absl::ToDoubleMilliseconds(sum) / static_cast<double>(durations.size());
-  return out;
 }
 
 }  // namespace bench

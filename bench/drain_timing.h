@@ -1,5 +1,4 @@
-// One drain, from the event of a Pod's deletion to the write, and the numbers of
-// many.
+// One drain, from the event of a Pod's deletion to the write.
 #ifndef OCI_BACKEND_DRAIN_BENCH_DRAIN_TIMING_H_
 #define OCI_BACKEND_DRAIN_BENCH_DRAIN_TIMING_H_
 
@@ -30,16 +29,6 @@ bool IsForgotten(const std::vector<Entry>& entries, const drain::BackendKey& key
 // it.
 absl::StatusOr<DrainTiming> TimingOf(const std::vector<Entry>& entries, const Pod& pod,
                                      const drain::BackendKey& key);
-
-struct Distribution {
-  double p50_ms = 0;
-  double p99_ms = 0;
-  double mean_ms = 0;
-  double max_ms = 0;
-};
-
-// By nearest rank. All zero without durations.
-Distribution DistributionOf(std::vector<absl::Duration> durations);
 
 }  // namespace bench
 

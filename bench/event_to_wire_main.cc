@@ -23,6 +23,7 @@
 #include "absl/strings/str_format.h"
 #include "base/clock.h"
 #include "base/random.h"
+#include "bench/distribution.h"
 #include "bench/drain_timing.h"
 #include "bench/world.h"
 

@@ -91,9 +91,9 @@ LIBRARIES = [
      lambda f: SIGNER(f) or HASHES(f) or TLS(f) or f.folder == "sim" or f.test,
      "the signer, certificates and set names of oci/, the TLS files of http/, probe/stream.cc, "
      "sim/ and tests"),
-    ("RapidJSON", r"rapidjson/.*", lambda f: JSON(f) or f.folder == "sim" or f.test,
+    ("RapidJSON", r"rapidjson/.*", lambda f: JSON(f) or f.folder in ("sim", "bench") or f.test,
      "base/json, the codecs and decoders of oci/ and kube/, the snapshot codec of controller/, "
-     "sim/ and tests"),
+     "sim/, bench/ and tests"),
     ("gflags", r"gflags/.*", lambda f: f.folder == "cmd" or f.main,
      "cmd/ and files that define main()"),
     ("glog", r"glog/.*", lambda f: f.folder in ("controller", "cmd", "sim") or f.main,
