@@ -154,7 +154,7 @@ def tar(files):
 
 def compress(data):
     buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, compresslevel=9, mtime=0) as file:
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, compresslevel=6, mtime=0) as file:
         file.write(data)
     return buffer.getvalue()
 
