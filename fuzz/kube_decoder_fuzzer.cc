@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "fuzz/fuzzer.h"
+#include "kube/access.h"
 #include "kube/decoder.h"
 
 namespace {
@@ -86,5 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   RequireAnswer(kube::DecodeConfigMap(text).status());
   RequireAnswer(kube::DecodeAutoscalers(text).status());
   RequireAnswer(kube::DecodeDisruptionBudgets(text).status());
+  RequireAnswer(kube::DecodeAccessAnswer(text).status());
+  RequireAnswer(kube::DecodeServerVersion(text).status());
   return 0;
 }

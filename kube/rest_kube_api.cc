@@ -18,6 +18,9 @@ constexpr absl::string_view kMetadataList =
 constexpr absl::string_view kMetadata =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
+// Of answers whose size does not depend on the cluster's.
+constexpr size_t kMaxSmallAnswerBytes = 64 << 10;
+
 bool IsMetadataOnly(Resource resource) {
   return resource == Resource::kPods || resource == Resource::kReplicaSets;
 }
@@ -253,6 +256,26 @@ absl::Status RestKubeApi::ApplyPodCondition(const PodCondition& condition) {
   request.body = EncodePodCondition(condition);
   return Send(std::move(request), absl::StrCat("apply pods/status ", condition.pod.ToString()))
       .status();
+}
+
+absl::StatusOr<ServerVersion> RestKubeApi::GetVersion() {
+  http::Request request = MakeRequest("GET", "/version");
+  request.max_response_bytes = kMaxSmallAnswerBytes;
+  const absl::StatusOr<std::string> body = Send(std::move(request), "get the version");
+  if (!body.ok()) return body.status();
+  return DecodeServerVersion(*body);
+}
+
+absl::StatusOr<AccessAnswer> RestKubeApi::ReviewAccess(const AccessQuestion& question) {
+  http::Request request =
+      MakeRequest("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
+  request.headers.emplace_back("Content-Type", kJson);
+  request.max_response_bytes = kMaxSmallAnswerBytes;
+  request.body = EncodeAccessQuestion(question);
+  const std::string what = absl::StrCat("ask whether we may ", ToText(question));
+  const absl::StatusOr<std::string> body = Send(std::move(request), what);
+  if (!body.ok()) return body.status();
+  return DecodeAccessAnswer(*body);
 }
 
 void RestKubeApi::EndCalls() {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "http/transport.h"
+#include "kube/access.h"
 #include "kube/api_path.h"
 #include "kube/encoder.h"
 #include "kube/kube_api.h"
@@ -53,6 +54,11 @@ class RestKubeApi final : public KubeApi {
                                 absl::Time last_observed) override;
   absl::Status ApplyPodCondition(const PodCondition& condition) override;
   void EndCalls() override;
+
+  // What the server says it is.
+  absl::StatusOr<ServerVersion> GetVersion();
+  // Whether we have a right: a SelfSubjectAccessReview, which stores nothing.
+  absl::StatusOr<AccessAnswer> ReviewAccess(const AccessQuestion& question);
 
  private:
   http::Request MakeRequest(std::string method, std::string target) const;

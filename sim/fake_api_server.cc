@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "sim/kube_access_review.h"
 #include "sim/kube_discovery.h"
 #include "sim/kube_render.h"
 
@@ -80,15 +81,19 @@ KubeError ForbiddenTo(const std::string& user, const KubeRequestInfo& info) {
           .details = details};
 }
 
+// But for the namespace.
+bool CoversAttempt(const KubeAccessRule& rule, absl::string_view verb, absl::string_view resource) {
+  return (rule.verb.empty() || rule.verb == verb) &&
+         (rule.resource.empty() || rule.resource == resource);
+}
+
 bool Covers(const KubeAccessRule& rule, const KubeRequestInfo& info) {
   const std::string resource =
       info.resource == nullptr
           ? ""
           : absl::StrCat(info.resource->plural, info.subresource.empty() ? "" : "/",
                          info.subresource);
-  return (rule.verb.empty() || rule.verb == info.verb) &&
-         (rule.resource.empty() || rule.resource == resource) &&
-         (rule.ns.empty() || rule.ns == info.ns);
+  return CoversAttempt(rule, info.verb, resource) && (rule.ns.empty() || rule.ns == info.ns);
 }
 
 http::Response Text(int status, std::string body) {
@@ -157,7 +162,12 @@ KubeAnswer FakeApiServer::Serve(const http::Request& request, const KubeRequestI
   if (info.path == "/apis/authentication.k8s.io/v1/tokenreviews" && request.method == "POST") {
     return {.response = ReviewToken(request, now)};
   }
-  if (request.method != "GET") return {.response = kube_error::MethodNotAllowed().ToResponse()};
+  if (info.path == kAccessReviewPath && request.method == "POST") {
+    return {.response = ReviewAccess(request, *user, now)};
+  }
+  if (request.method != "GET" || info.path == kAccessReviewPath) {
+    return {.response = kube_error::MethodNotAllowed().ToResponse()};
+  }
   if (info.path == "/healthz" || info.path == "/livez" || info.path == "/readyz") {
     return {.response = Text(200, "ok")};
   }
@@ -327,6 +337,32 @@ http::Response FakeApiServer::ReviewToken(const http::Request& request, absl::Ti
   const bool known = user != options_.users_by_token.end();
   return JsonResponse(201,
                       TokenReview(*body, known ? user->second : "", KubeTime(now)).Dump() + "\n");
+}
+
+http::Response FakeApiServer::ReviewAccess(const http::Request& request, const std::string& user,
+                                           absl::Time now) const {
+  const absl::string_view type = http::FindHeader(request.headers, "Content-Type");
+  if (!type.empty() && !absl::StartsWith(type, kBodyTypes)) {
+    return kube_error::UnsupportedMediaType(kBodyTypes).ToResponse();
+  }
+  const auto body = JsonTree::Parse(request.body, "the request's body");
+  if (!body.ok()) return kube_error::BadRequest(std::string(body.status().message())).ToResponse();
+  if (const auto error = CheckAccessReview(*body); error.has_value()) return error->ToResponse();
+  const AccessAttributes asked = AttributesOf(*body);
+  const auto granted = [&](const KubeAccessRule& rule) {
+    return CoversAttempt(rule, asked.verb, asked.resource) &&
+           (rule.ns.empty() || rule.ns == asked.ns);
+  };
+  // Who asks about all namespaces asks about each.
+  const auto refused = [&](const KubeAccessRule& rule) {
+    return CoversAttempt(rule, asked.verb, asked.resource) &&
+           (rule.ns.empty() || asked.ns.empty() || rule.ns == asked.ns);
+  };
+  const auto rules = allowed_.find(user);
+  const bool allowed = asked.resource.empty() ||
+                       (!absl::c_any_of(forbidden_, refused) &&
+                        (rules == allowed_.end() || absl::c_any_of(rules->second, granted)));
+  return JsonResponse(201, AnswerAccessReview(*body, allowed, user, KubeTime(now)).Dump() + "\n");
 }
 
 KubeResult FakeApiServer::ApplyManifest(const JsonTree& manifest, absl::Time now) {

@@ -133,6 +133,9 @@ class FakeApiServer {
   http::Response DeleteObject(const http::Request& request, const KubeRequestInfo& info,
                               absl::Time now);
   http::Response ReviewToken(const http::Request& request, absl::Time now) const;
+  // By the rules that its own answers follow.
+  http::Response ReviewAccess(const http::Request& request, const std::string& user,
+                              absl::Time now) const;
   // nullopt: no or an unknown token.
   std::optional<std::string> UserOf(const http::Request& request) const;
   bool IsAllowed(const std::string& user, const KubeRequestInfo& info) const;

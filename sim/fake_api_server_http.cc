@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "http/date.h"
+
 namespace sim {
 namespace {
 
@@ -35,6 +37,7 @@ absl::StatusOr<std::unique_ptr<FakeCluster>> FakeCluster::Start(FakeClusterOptio
 FakeCluster::FakeCluster(FakeClusterOptions options, base::Clock& clock)
     : clock_(clock),
       controllers_run_(options.controllers_run),
+      clock_ahead_(options.clock_ahead),
       on_watch_written_(std::move(options.on_watch_written)),
       server_(std::move(options.server)),
       controllers_(server_, std::move(options.controllers)) {}
@@ -64,6 +67,7 @@ Answer FakeCluster::Handle(const http::Request& request) {
   }
   woken_.notify_all();
   Answer out(std::move(answer.response));
+  out.response.headers.emplace_back("Date", http::FormatDate(clock_.Now() + clock_ahead_));
   out.delay = answer.delay;
   if (answer.lose) out.fault = Answer::Fault::kLoseReply;
   if (answer.watch.has_value()) {

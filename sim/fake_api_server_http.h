@@ -33,6 +33,8 @@ struct FakeClusterOptions {
   ServerOptions socket = {};
   // False: they run only when a function given to With calls their Step.
   bool controllers_run = true;
+  // Of the Date header, before the real clock.
+  absl::Duration clock_ahead = absl::ZeroDuration();
   // Called on a connection's thread after bytes of a watch went out, with the time
   // just before.
   std::function<void(absl::Time before, absl::string_view bytes)> on_watch_written = {};
@@ -79,6 +81,7 @@ class FakeCluster {
 
   base::Clock& clock_;
   const bool controllers_run_;
+  const absl::Duration clock_ahead_;
   const std::function<void(absl::Time, absl::string_view)> on_watch_written_;
   // Not absl's: ThreadSanitizer does not see into the system's libabsl.
   std::mutex mutex_;               // guards what follows up to http_

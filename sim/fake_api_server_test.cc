@@ -15,6 +15,7 @@ namespace {
 
 constexpr char kConfigMaps[] = "/api/v1/namespaces/default/configmaps";
 constexpr char kMerge[] = "application/merge-patch+json";
+constexpr char kReviews[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 class FakeApiServerTest : public testing::Test {
  protected:
@@ -334,6 +335,65 @@ TEST_F(FakeApiServerTest, AccessIsRestrictedByVerbResourceAndNamespace) {
   EXPECT_EQ(status_, 403);
   Send("GET", "/version");
   EXPECT_EQ(status_, 200);
+}
+
+TEST_F(FakeApiServerTest, AnAccessReviewSaysWhatARequestWouldMeet) {
+  const auto allowed = [&](const std::string& attributes) {
+    const JsonTree answer =
+        Send("POST", kReviews, absl::StrCat(R"({"spec":{"resourceAttributes":)", attributes, "}}"));
+    EXPECT_EQ(status_, 201) << answer.Dump();
+    EXPECT_EQ(answer["kind"].AsString(), "SelfSubjectAccessReview");
+    EXPECT_TRUE(answer["status"]["allowed"].is_bool());
+    return answer["status"]["allowed"].AsBool();
+  };
+  EXPECT_TRUE(allowed(R"({"verb":"list","resource":"pods"})"));
+  EXPECT_TRUE(allowed("{}"));
+  server_.Forbid({.verb = "patch", .resource = "pods/status"});
+  server_.Forbid({.verb = "get", .resource = "pods", .ns = "shop"});
+  EXPECT_TRUE(allowed(R"({"verb":"patch","resource":"pods"})"));
+  EXPECT_FALSE(allowed(R"({"verb":"patch","resource":"pods","subresource":"status"})"));
+  EXPECT_FALSE(allowed(R"({"verb":"get","resource":"pods","namespace":"shop"})"));
+  EXPECT_TRUE(allowed(R"({"verb":"get","resource":"pods","namespace":"other"})"));
+  EXPECT_FALSE(allowed(R"({"verb":"get","resource":"pods"})")) << "all namespaces are also shop";
+  server_.PermitAll();
+  server_.Restrict("admin", {{.verb = "get", .resource = "pods", .ns = "shop"}});
+  EXPECT_TRUE(allowed(R"({"verb":"get","resource":"pods","namespace":"shop"})"));
+  EXPECT_FALSE(allowed(R"({"verb":"get","resource":"pods"})"));
+  EXPECT_FALSE(allowed(R"({"verb":"list","resource":"pods","namespace":"shop"})"));
+}
+
+TEST_F(FakeApiServerTest, AnAccessReviewThatAsksNothingOrTwoThingsIsRefused) {
+  const struct {
+    const char* body;
+    int status;
+    const char* message;
+  } cases[] = {
+      {"{}", 422,
+       "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or "
+       "resourceAttributes must be specified"},
+      {R"({"spec":{"resourceAttributes":{},"nonResourceAttributes":{}}})", 422,
+       "spec.nonResourceAttributes: Invalid value: {}: cannot be specified in combination with "
+       "resourceAttributes"},
+      {R"({"metadata":{"name":"a"},"spec":{"resourceAttributes":{}}})", 422, "must be empty"},
+      {R"({"kind":"Pod","spec":{"resourceAttributes":{}}})", 400, "Kind=Pod"},
+      {R"({"apiVersion":"v1","spec":{"resourceAttributes":{}}})", 400, "does not match"},
+      {R"({"spec":{"resourceAttributes":{"verb":7}}})", 400, "of type string"},
+      {R"({"spec":{"resourceAttributes":"all"}})", 400, "of type object"},
+      {R"({"spec":[]})", 400, "SelfSubjectAccessReviewSpec"},
+      {"[]", 400, "cannot be handled"},
+      {"{", 400, ""},
+  };
+  for (const auto& item : cases) {
+    const JsonTree answer = Send("POST", kReviews, item.body);
+    EXPECT_EQ(status_, item.status) << item.body;
+    EXPECT_TRUE(absl::StrContains(answer["message"].AsString(), item.message)) << answer.Dump();
+  }
+  Send("POST", kReviews, R"({"spec":{"resourceAttributes":{}}})", "text/plain");
+  EXPECT_EQ(status_, 415);
+  Send("GET", kReviews);
+  EXPECT_EQ(status_, 405);
+  Send("POST", kReviews, R"({"spec":{"nonResourceAttributes":{"verb":"get","path":"/livez"}}})");
+  EXPECT_EQ(status_, 201);
 }
 
 TEST_F(FakeApiServerTest, RequestsAreLogged) {

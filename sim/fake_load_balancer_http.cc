@@ -142,7 +142,7 @@ Exchange FakeLoadBalancerHttp::Handle(const http::Request& request, absl::Time n
   Exchange exchange;
   exchange.response =
       ToHttp(Refusal({401, "NotAuthenticated", std::string(client.status().message())}));
-  exchange.response.headers.emplace_back("date", HttpDate(now));
+  exchange.response.headers.emplace_back("date", HttpDate(now + clock_ahead_));
   Remember(std::move(record));
   return exchange;
 }
@@ -165,7 +165,7 @@ Exchange FakeLoadBalancerHttp::Carry(RequestRecord record) {
   exchange.response.headers.emplace_back(
       "opc-request-id",
       asked.empty() ? absl::StrCat("fake-request-", ++requests_seen_) : std::string(asked));
-  exchange.response.headers.emplace_back("date", HttpDate(record.time));
+  exchange.response.headers.emplace_back("date", HttpDate(record.time + clock_ahead_));
   if (exchange.damage == Damage::kTruncateJson) {
     exchange.response.body.resize(exchange.response.body.size() / 2);
   }

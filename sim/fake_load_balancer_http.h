@@ -38,6 +38,8 @@ class FakeLoadBalancerHttp {
   // Whose signatures are accepted by Handle.
   SignatureVerifier& keys() { return keys_; }
   RequestFaults& faults() { return faults_; }
+  // How far the Date of its answers is before the time that it is told.
+  void SetClockAhead(absl::Duration ahead) { clock_ahead_ = ahead; }
 
   // A request with the headers of the wire, Host and Content-Length included. 401
   // unless its signature is good.
@@ -67,6 +69,7 @@ class FakeLoadBalancerHttp {
   std::function<void(const RequestRecord&)> on_answered_;
   std::map<std::pair<std::string, int>, int64_t> answers_;
   int64_t requests_seen_ = 0;
+  absl::Duration clock_ahead_ = absl::ZeroDuration();
 };
 
 // What a transport makes of the exchange: a delay is slept on `clock`; one that
