@@ -1,8 +1,11 @@
 #include "cmd/clients.h"
 
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "cmd/command_line.h"
@@ -34,6 +37,30 @@ absl::StatusOr<std::unique_ptr<Clients>> Clients::OfClusterFromFlags() {
   return clients;
 }
 
+std::unique_ptr<Clients> Clients::AsFarAsPossible(absl::Duration token_patience, absl::Status& kube,
+                                                  absl::Status& oci) {
+  std::unique_ptr<Clients> clients(new Clients);
+  kube = clients->MakeKube();
+  oci = clients->MakeOci(token_patience);
+  return clients;
+}
+
+void Clients::EndCalls() {
+  kube_->EndCalls();
+  oci_->EndCalls();
+}
+
+absl::StatusOr<std::string> Clients::WhoAmI() {
+  const absl::StatusOr<oci::Credentials> credentials = credentials_->Get();
+  if (!credentials.ok()) return credentials.status();
+  const std::vector<std::string> parts = absl::StrSplit(credentials->key_id, '/');
+  // Anything else is a token, which is a secret.
+  if (parts.size() != 3 || absl::StartsWith(credentials->key_id, "ST$")) {
+    return std::string("has a session token");
+  }
+  return absl::StrCat("user ", parts[1], ", key ", parts[2], ", tenancy ", parts[0]);
+}
+
 absl::Status Clients::MakeKube() {
   kube::ConfigOptions options;
   options.kubeconfig = FLAGS_kubeconfig;
@@ -57,7 +84,8 @@ absl::Status Clients::MakeKube() {
   lease_options.call_timeout = lease_options.list_timeout = kLeaseTimeout;
   lease_kube_ = std::make_unique<kube::RestKubeApi>(for_leases, for_leases, config->token_source,
                                                     lease_options);
-  kube_ = std::make_unique<kube::RestKubeApi>(*std::move(calls), *std::move(watches),
+  kube_dates_ = std::make_shared<http::DatedTransport>(*std::move(calls), base::RealClock());
+  kube_ = std::make_unique<kube::RestKubeApi>(kube_dates_, *std::move(watches),
                                               std::move(config->token_source));
   return absl::OkStatus();
 }
@@ -72,7 +100,9 @@ absl::Status Clients::MakeOci(absl::Duration token_patience) {
   transport.ca_pem = identity->ca_pem;
   absl::StatusOr<std::unique_ptr<http::Transport>> made = http::MakeCpprestTransport(transport);
   if (!made.ok()) return Prefixed("OCI endpoint", made.status());
-  oci_transport_ = *std::move(made);
+  oci_transport_ = std::make_unique<http::DatedTransport>(*std::move(made), base::RealClock());
+  region_ = identity->region;
+  endpoint_ = identity->endpoint;
   credentials_ = std::move(identity->credentials);
   oci::RestOptions rest;
   rest.authority = url->Authority();

@@ -19,15 +19,21 @@
 #include "cmd/command_line.h"
 #include "cmd/health_flags.h"
 #include "cmd/logging.h"
+#include "cmd/self_test.h"
 #include "cmd/settings_flags.h"
 #include "cmd/status_pages.h"
 #include "cmd/version.h"
 #include "controller/barrier_server.h"
 #include "controller/controller.h"
+#include "gflags/gflags.h"
 #include "glog/logging.h"
 #include "health/probe_server.h"
 #include "health/prometheus_metrics.h"
 #include "http/cpprest_transport.h"
+
+DEFINE_bool(self_test, true,
+            "At the start, log what oci-drain doctor finds: version, rights, identity, clocks, "
+            "load balancers and Services, one line each. No drain waits for it");
 
 namespace cmd {
 namespace {
@@ -111,6 +117,7 @@ class Program {
  public:
   Program(const Flags& flags, Clients& clients, const ControllerHooks& hooks)
       : flags_(flags),
+        clients_(clients),
         hooks_(hooks),
         vitals_(std::make_shared<health::Vitals>(flags.health.wedge_after)) {
     if (hooks.on_start != nullptr) hooks.on_start(*vitals_);
@@ -147,6 +154,10 @@ class Program {
     LOG(INFO) << note;
     vitals_->SetPart("listeners", true, note);
     controller_->Start(controller::Mode::kWork, address);
+    if (FLAGS_self_test) {
+      self_test_ = std::make_unique<SelfTest>(clients_, flags_.settings, *controller_,
+                                              flags_.health.election.has_value());
+    }
     return absl::OkStatus();
   }
 
@@ -156,8 +167,11 @@ class Program {
       base::RealClock().SleepFor(kLongestEnd);
       _exit(kStuck);
     }).detach();
+    if (self_test_ != nullptr) self_test_->GiveUp();
     barrier_.reset();
     controller_->Stop();
+    clients_.EndCalls();
+    self_test_.reset();
   }
 
  private:
@@ -198,6 +212,7 @@ class Program {
 
   const absl::Time started_ = base::RealClock().Now();
   const Flags& flags_;
+  Clients& clients_;
   const ControllerHooks& hooks_;
   // Shared with a task of the HTTP client's library that may run last.
   const std::shared_ptr<health::Vitals> vitals_;
@@ -205,6 +220,7 @@ class Program {
   std::unique_ptr<controller::Controller> controller_;
   std::unique_ptr<controller::BarrierServer> barrier_;
   std::unique_ptr<health::ProbeServer> probes_;
+  std::unique_ptr<SelfTest> self_test_;  // gone before the controller
 };
 
 }  // namespace

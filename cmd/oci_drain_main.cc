@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "cmd/capacity_command.h"
 #include "cmd/command_line.h"
+#include "cmd/doctor_command.h"
 #include "cmd/explain_command.h"
 #include "cmd/live_commands.h"
 #include "cmd/logging.h"
@@ -60,6 +61,9 @@ constexpr char kHelp[] = R"(oci-drain: what oci-drain-controller does, and why.
                                             holds on what facts, what was written when; by
                                             the cluster and OCI, or by a controller with
                                             --address=HOST:PORT, or with --snapshot=FILE
+  oci-drain doctor [--load_balancer=OCID]   whether drains can work here: version, rights,
+                                            identity, clocks, load balancers, Services;
+                                            what is wrong, and how to mend it
   oci-drain release [--load_balancer=OCID]  un-drain what was drained by the controller
                                             and lives, for uninstalling; stop it first
   oci-drain probe URL --duration=D          keep-alive requests during a rollout: which
@@ -100,7 +104,7 @@ descriptor), 130 interrupted.
 Exit status: 0 done, 1 the plan breaks an invariant (a bug of ours: please report it
 with its snapshot), 2 called wrongly or unable to do it, 3 a rollout would not fit,
 4 status: the controller is not ready, stuck or late with a drain; explain: no backend
-set knows the Pod.
+set knows the Pod; doctor: there is a problem (a warning is none).
 
 Flags:
 )";
@@ -155,6 +159,15 @@ absl::StatusOr<int> Budget(const Call& call) {
   const absl::Status status = cmd::RunLiveBudget(call.options, *startup, std::cout);
   if (!status.ok()) return status;
   return 0;
+}
+
+absl::StatusOr<int> Doctor(const Call& call) {
+  const auto style = cmd::ParseDiagnosisStyle(FLAGS_output, IsTerminal(), WantsNoColor());
+  if (!style.ok()) return style.status();
+  std::ostream* const progress = isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr;
+  const auto well = cmd::RunDoctor(call.options, *style, std::cout, progress);
+  if (!well.ok()) return well.status();
+  return *well ? 0 : kNotWell;
 }
 
 absl::StatusOr<int> Release(const Call& call) {
@@ -254,13 +267,11 @@ struct Command {
   Takes takes;
   absl::StatusOr<int> (*run)(const Call& call);
 };
-constexpr Command kCommands[] = {{"plan", Takes::kFlags, Plan},
-                                 {"capacity", Takes::kFiles, Capacity},
-                                 {"budget", Takes::kFlags, Budget},
-                                 {"status", Takes::kFlags, Status},
-                                 {"explain", Takes::kArguments, Explain},
-                                 {"release", Takes::kFlags, Release},
-                                 {"probe", Takes::kUrl, Probe}};
+constexpr Command kCommands[] = {
+    {"plan", Takes::kFlags, Plan},           {"capacity", Takes::kFiles, Capacity},
+    {"budget", Takes::kFlags, Budget},       {"status", Takes::kFlags, Status},
+    {"explain", Takes::kArguments, Explain}, {"release", Takes::kFlags, Release},
+    {"probe", Takes::kUrl, Probe},           {"doctor", Takes::kFlags, Doctor}};
 
 // The files of a command that takes some: each after its own -f, or several after one.
 absl::StatusOr<Command> FindCommand(cmd::CommandLine& line) {

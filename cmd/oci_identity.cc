@@ -68,6 +68,7 @@ class IdentityMaker {
       if (!endpoint.ok()) return endpoint.status();
       identity_.endpoint = *std::move(endpoint);
     }
+    if (!region_.empty()) identity_.region = regions_.Identifier(region_);
     const auto url = oci::ParseSecureUrl(identity_.endpoint, "--oci_endpoint");
     if (!url.ok()) return url.status();
     return std::move(identity_);
@@ -192,6 +193,8 @@ class IdentityMaker {
 };
 
 }  // namespace
+
+std::string OciAuthFlag() { return FLAGS_auth; }
 
 absl::StatusOr<OciIdentity> OciIdentityFromFlags(absl::Duration patience) {
   return IdentityMaker(patience).Make();

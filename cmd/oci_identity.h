@@ -13,9 +13,13 @@ namespace cmd {
 
 struct OciIdentity {
   std::unique_ptr<oci::CredentialsProvider> credentials;
+  std::string region;    // "us-ashburn-1"; empty: not known, since the endpoint is given
   std::string endpoint;  // "https://iaas.us-ashburn-1.oraclecloud.com"
   std::string ca_pem;    // of --oci_ca_file; empty: the system's CAs
 };
+
+// Of --auth, for messages.
+std::string OciAuthFlag();
 
 // Reads files; asks the metadata service for the region where --auth=instance needs it,
 // or where nothing else knows it, for at most some seconds. No token is fetched yet.

@@ -99,6 +99,7 @@ class Controller {
 
   Reconciler& reconciler() { return reconciler_; }
   Topology& topology() { return topology_; }
+  const kube::ClusterStore& store() const { return store_; }
   // What it is doing, but for the version and the start of the process. Waits for nothing.
   health::Status Status() const;
   // Why the Pod's backends are as they are, by the last passes. Waits for nothing.
