@@ -16,6 +16,9 @@ namespace {
 // How often watches are looked after and events sent.
 constexpr absl::Duration kHousekeeping = absl::Seconds(1);
 
+// How often it is looked whether the mapping is whole, until it is.
+constexpr absl::Duration kWholePoll = absl::Milliseconds(50);
+
 // How long a Pod condition may wait to be written.
 constexpr absl::Duration kConditionPause = absl::Milliseconds(100);
 
@@ -253,12 +256,17 @@ void Controller::OnBadObject(kube::Resource resource, const kube::ObjectKey& key
 
 void Controller::MapLoop() {
   std::shared_ptr<const TopologyView> before;
+  std::shared_ptr<const TopologyView> followed;
   std::shared_ptr<const TopologyView> told;
   while (!stopping_.HasBeenNotified()) {
     health::Tick();
+    // Each object of the first lists is a change; they are mapped together.
+    if (followed == nullptr) stopping_.WaitForNotificationWithTimeout(kWholePoll);
     {
       absl::MutexLock lock(&map_mutex_);
-      map_mutex_.AwaitWithTimeout(absl::Condition(&map_due_), kHousekeeping);
+      if (followed != nullptr) {
+        map_mutex_.AwaitWithTimeout(absl::Condition(&map_due_), kHousekeeping);
+      }
       map_due_ = false;
       if (std::exchange(tell_anew_, false)) {
         told = nullptr;
@@ -267,7 +275,12 @@ void Controller::MapLoop() {
     }
     const bool whole = MappingIsWhole();
     const std::shared_ptr<const TopologyView> view = topology_.View();
-    if (view != before) FollowTopology(*view, before.get());
+    // Namespaces that become known one by one would each begin a watch of Pods, and
+    // past their limit all of them would begin again as one.
+    if ((whole || followed != nullptr) && view != followed) {
+      FollowTopology(*view, followed.get());
+      followed = view;
+    }
     if (view != before) status_.SetTopology(view);
     before = view;
     TellState();
@@ -300,6 +313,7 @@ void Controller::TellState() {
     for (const auto& watcher : cluster_watches_) look(*watcher);
     for (const auto& [ns, watcher] : pod_watches_) look(*watcher);
   }
+  if (missing.empty() && !MappingIsWhole()) missing = "Services and Ingresses not listed yet";
   vitals_.SetPart("caches", missing.empty(), missing);
   metrics_.SetCacheAges(ages);
   metrics_.SetQueueDepth(queue_.waiting());

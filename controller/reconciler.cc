@@ -20,7 +20,7 @@ namespace {
 // health. Twice that is a bug.
 constexpr int kMaxRounds = 12;
 
-constexpr absl::Duration kSyncPoll = absl::Milliseconds(500);
+constexpr absl::Duration kSyncPoll = absl::Milliseconds(100);
 constexpr absl::Duration kFlagsOnly = absl::Minutes(10);
 // Failures that pass by themselves are not worth an Event until they have lasted so long.
 constexpr absl::Duration kReadPatience = absl::Seconds(30);

@@ -38,7 +38,9 @@ Route RouteChange(const kube::StoreChange& change, const kube::ClusterStore& sto
       }
       return route;
     case kube::Resource::kPods:
-      if (view == nullptr) return route;
+      // What a first list shows asks for no pass each: none is made until it is whole,
+      // and then one is.
+      if (view == nullptr || !store.Synced(change.resource, change.key.ns)) return route;
       for (const kube::ObjectKey& service : store.ServicesOfPod(change.key)) {
         Add(*view, service, route);
       }

@@ -1,5 +1,7 @@
 #include "controller/watcher.h"
 
+#include <malloc.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +9,52 @@
 #include "health/this_loop.h"
 
 namespace controller {
+namespace {
+
+// How many pages of Pods are read and decoded at a time in this process. One is
+// megabytes: those of all namespaces at once would be the most memory that it ever
+// takes.
+constexpr int kListsAtOnce = 4;
+
+// A thread that waits for its turn ticks so often.
+constexpr absl::Duration kTurnPoll = absl::Milliseconds(500);
+
+class Turns {
+ public:
+  // False: nobody made room within kTurnPoll.
+  bool Take() {
+    absl::MutexLock lock(&mutex_);
+    const auto has_room = [this] {
+      mutex_.AssertHeld();
+      return taken_ < kListsAtOnce;
+    };
+    if (!mutex_.AwaitWithTimeout(absl::Condition(&has_room), kTurnPoll)) return false;
+    ++taken_;
+    return true;
+  }
+  void GiveBack() {
+    absl::MutexLock lock(&mutex_);
+    --taken_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int taken_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+Turns& ListTurns() {
+  static auto* const turns = new Turns;
+  return *turns;
+}
+
+// The memory of the pages, which the allocator would keep for ever.
+void GiveBackMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace
 
 std::string Watcher::Target::ToString() const {
   return absl::StrCat(kube::ResourceName(resource), ns.empty() ? "" : " in namespace ", ns);
@@ -66,9 +114,15 @@ void Watcher::Run() {
     health::Tick();
     const kube::Reflector::Step step = reflector_.Next(parts_.clock.Now());
     switch (step.kind) {
-      case kube::Reflector::StepKind::kList:
+      case kube::Reflector::StepKind::kList: {
+        const bool waits = target_.resource == kube::Resource::kPods;
+        if (waits && !ListTurns().Take()) break;
         reflector_.OnPage(parts_.api.List(step.list), parts_.clock.Now());
+        if (waits) ListTurns().GiveBack();
+        const kube::Reflector::Step next = reflector_.Next(parts_.clock.Now());
+        if (waits && next.kind == kube::Reflector::StepKind::kWatch) GiveBackMemory();
         break;
+      }
       case kube::Reflector::StepKind::kWatch:
         Watch(step.watch);
         break;
