@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cmd/calibrate_command.h"
 #include "cmd/capacity_command.h"
 #include "cmd/command_line.h"
 #include "cmd/doctor_command.h"
@@ -64,6 +65,10 @@ constexpr char kHelp[] = R"(oci-drain: what oci-drain-controller does, and why.
   oci-drain doctor [--load_balancer=OCID]   whether drains can work here: version, rights,
                                             identity, clocks, load balancers, Services;
                                             what is wrong, and how to mend it
+  oci-drain calibrate --lb=OCID --backend_set=NAME --consent
+                                            measures on a scratch load balancer what is not
+                                            documented, and says which flags follow; it
+                                            writes to that set and puts it back
   oci-drain release [--load_balancer=OCID]  un-drain what was drained by the controller
                                             and lives, for uninstalling; stop it first
   oci-drain probe URL --duration=D          keep-alive requests during a rollout: which
@@ -104,7 +109,8 @@ descriptor), 130 interrupted.
 Exit status: 0 done, 1 the plan breaks an invariant (a bug of ours: please report it
 with its snapshot), 2 called wrongly or unable to do it, 3 a rollout would not fit,
 4 status: the controller is not ready, stuck or late with a drain; explain: no backend
-set knows the Pod; doctor: there is a problem (a warning is none).
+set knows the Pod; doctor: there is a problem (a warning is none); calibrate: it ended
+early, or something is left behind. 130 calibrate, interrupted and put back.
 
 Flags:
 )";
@@ -169,6 +175,8 @@ absl::StatusOr<int> Doctor(const Call& call) {
   if (!well.ok()) return well.status();
   return *well ? 0 : kNotWell;
 }
+
+absl::StatusOr<int> Calibrate(const Call&) { return cmd::RunCalibrate(FLAGS_output); }
 
 absl::StatusOr<int> Release(const Call& call) {
   const auto at_most = cmd::DurationFlag("release_within", FLAGS_release_within);
@@ -271,7 +279,8 @@ constexpr Command kCommands[] = {
     {"plan", Takes::kFlags, Plan},           {"capacity", Takes::kFiles, Capacity},
     {"budget", Takes::kFlags, Budget},       {"status", Takes::kFlags, Status},
     {"explain", Takes::kArguments, Explain}, {"release", Takes::kFlags, Release},
-    {"probe", Takes::kUrl, Probe},           {"doctor", Takes::kFlags, Doctor}};
+    {"probe", Takes::kUrl, Probe},           {"doctor", Takes::kFlags, Doctor},
+    {"calibrate", Takes::kFlags, Calibrate}};
 
 // The files of a command that takes some: each after its own -f, or several after one.
 absl::StatusOr<Command> FindCommand(cmd::CommandLine& line) {
