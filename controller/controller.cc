@@ -452,16 +452,19 @@ absl::Status Controller::WaitForSync(absl::Duration patience) {
       for (const auto& [ns, watcher] : pod_watches_) check(*watcher);
     }
     if (waiting.ok()) {
-      // The first lists may have brought namespaces whose Pods are to be watched.
+      // The first lists may have brought namespaces whose Pods are to be watched. A watch
+      // that was started since the look above has not listed yet.
       const std::shared_ptr<const TopologyView> view = topology_.View();
       absl::MutexLock lock(&watch_mutex_);
-      const bool started = std::all_of(
-          view->pod_namespaces.begin(), view->pod_namespaces.end(),
-          [&](const std::string& ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_) {
-            return pod_watches_.count(ns) != 0 || pod_watches_.count(kAllNamespaces) != 0;
-          });
-      if (started) return absl::OkStatus();
-      waiting = absl::UnavailableError("watches of Pods are not started yet");
+      const bool listed =
+          std::all_of(view->pod_namespaces.begin(), view->pod_namespaces.end(),
+                      [&](const std::string& ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_) {
+                        auto watch = pod_watches_.find(ns);
+                        if (watch == pod_watches_.end()) watch = pod_watches_.find(kAllNamespaces);
+                        return watch != pod_watches_.end() && watch->second->state().synced;
+                      });
+      if (listed) return absl::OkStatus();
+      waiting = absl::UnavailableError("Pods could not be listed in time");
     }
     if (clock_.Now() >= until) return waiting;
     clock_.SleepFor(absl::Milliseconds(20));
