@@ -7,7 +7,7 @@ BLOCK = re.compile(r"^```(\w+)([^\n`]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DO
 SHELL = ("bash", "console", "shell", "zsh")
 MARKS = ("", "cluster", "source")
 # What tools/run_docs.py cannot run.
-NEEDS_MARK = re.compile(r"^\s*((?:kubectl|helm|oci|docker|skopeo|git)\s|\./|tools/|bazel test|"
+NEEDS_MARK = re.compile(r"^\s*((?:kubectl|helm|oci|docker|skopeo|git)\s|\./|[a-z]+/|bazel test|"
                         r"bazel run (?!//cmd:(?:oci-drain|oci-drain-controller|drain-wait) ))",
                         re.MULTILINE)
 CONFIGURATION = "docs/configuration.md"
