@@ -44,14 +44,19 @@ absl::Status WrongType(absl::string_view name, absl::string_view expected,
 
 // Hands what the reader finds to the document, and ends the reading where a document
 // would be deeper than its later walks can bear (each recurses once per level) or
-// would hold a number that cannot be written again.
+// would hold a number or a text that cannot be written again.
+//
+// The reader takes "\udc49" alone, half of a character, and makes bytes of it that no
+// reader of UTF-8 takes; of the other half, "\ud83d" alone, it says that it is wrong.
 //
 // Numbers come as text, because RapidJSON's own conversion is wrong at the edges:
 // 0e60 becomes 1.6e60, and 1e-324 and 1.7976931348623159e308 become values that its
 // writer refuses, which cuts the document there.
 class DocumentBuilder {
  public:
-  explicit DocumentBuilder(rapidjson::Document& document) : document_(document) {}
+  // `halves`: the text has escapes that may be halves of characters.
+  DocumentBuilder(rapidjson::Document& document, bool halves)
+      : document_(document), halves_(halves) {}
 
   // Why the reading was ended here; empty if it was not.
   const std::string& objection() const { return objection_; }
@@ -59,10 +64,10 @@ class DocumentBuilder {
   bool Null() { return document_.Null(); }
   bool Bool(bool value) { return document_.Bool(value); }
   bool String(const char* text, rapidjson::SizeType size, bool copy) {
-    return document_.String(text, size, copy);
+    return IsWhole({text, size}) && document_.String(text, size, copy);
   }
   bool Key(const char* text, rapidjson::SizeType size, bool copy) {
-    return document_.Key(text, size, copy);
+    return IsWhole({text, size}) && document_.Key(text, size, copy);
   }
   bool StartObject() { return Enter() && document_.StartObject(); }
   bool EndObject(rapidjson::SizeType members) {
@@ -106,6 +111,17 @@ class DocumentBuilder {
     return error == std::errc() && stopped == end;
   }
 
+  // Whether there is no half of a character among the text's: 0xED, then 0xA0 or more.
+  bool IsWhole(absl::string_view text) {
+    if (!halves_) return true;
+    for (size_t at = text.find('\xed'); at != text.npos; at = text.find('\xed', at + 1)) {
+      if (at + 1 == text.size() || static_cast<unsigned char>(text[at + 1]) < 0xa0) continue;
+      objection_ = "a text has the second half of a surrogate pair without the first";
+      return false;
+    }
+    return true;
+  }
+
   bool Enter() {
     if (++depth_ <= kMaxJsonDepth) return true;
     objection_ = absl::StrCat("JSON is nested deeper than ", kMaxJsonDepth, " levels");
@@ -113,6 +129,7 @@ class DocumentBuilder {
   }
 
   rapidjson::Document& document_;
+  const bool halves_;
   int depth_ = 0;
   std::string objection_;
 };
@@ -132,7 +149,8 @@ absl::StatusOr<rapidjson::Document> ParseJson(absl::string_view text, absl::stri
   std::string objection;
   rapidjson::ParseResult result;
   const auto read = [&](rapidjson::Document& document) {
-    DocumentBuilder builder(document);
+    DocumentBuilder builder(document,
+                            absl::StrContains(text, "\\ud") || absl::StrContains(text, "\\uD"));
     rapidjson::MemoryStream bytes(text.data(), text.size());
     rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(bytes);
     rapidjson::Reader reader;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
 namespace base {
@@ -53,6 +54,22 @@ TEST(ParseJson, NamesTheByteAndTheCause) {
             "body: JSON error at byte 7 of 9: Missing a comma or '}' after an object member.");
   EXPECT_EQ(Again(""), "body: JSON error at byte 0 of 0: The document is empty.");
   EXPECT_EQ(Again("[\"\xff\"]"), "body: JSON error at byte 2 of 5: Invalid encoding in string.");
+}
+
+TEST(ParseJson, RefusesHalfACharacter) {
+  for (const char* text : {R"(["\udc49"])", R"(["a\uDFFFb"])", R"({"\udc00": 1})",
+                           R"(["\ud83d\ude00\ude00"])", "[\"\xc3\xa4\\udc49\"]"}) {
+    EXPECT_EQ(Again(text), "body: a text has the second half of a surrogate pair without the first")
+        << text;
+  }
+  for (const char* text : {R"(["\ud83d"])", R"(["\ud83d\u0041"])", "[\"\xed\xb1\x89\"]"}) {
+    EXPECT_TRUE(absl::StrContains(Again(text), "JSON error at byte")) << Again(text);
+  }
+}
+
+TEST(ParseJson, TakesWholeCharactersHoweverTheyAreWritten) {
+  EXPECT_EQ(Again(R"(["\ud83d\ude00"])"), "[\"\xf0\x9f\x98\x80\"]");
+  EXPECT_EQ(Again(R"(["\ud7ff\uD7FF"])"), "[\"\xed\x9f\xbf\xed\x9f\xbf\"]");
 }
 
 TEST(ParseJson, BoundsTheDepth) {

@@ -6,7 +6,11 @@ $XDG_CACHE_HOME/oci-backend-drain/fuzz and the command that repeats it; put the
 input into testdata/fuzz/NAME with the change that mends it. Each begins from its
 folder of testdata/fuzz, and what it finds new is thrown away.
 
-usage: tools/run_fuzzers.py [--seconds=N] [--jobs=N] [--results=FILE] [NAME...]
+The same program with the same --seed (1) tries the same inputs in the same order, so
+that ./check judges a change and not its luck; --seed=0 is another one each time, for
+long runs that look for what is new.
+
+usage: tools/run_fuzzers.py [--seconds=N] [--seed=N] [--jobs=N] [--results=FILE] [NAME...]
 With --programs=DIR nothing is built: the programs are in DIR. With --results the
 line "passed failed 0 fuzz" is added to FILE, as tools/verdict.py reads it. Exit
 status 1 if one failed.
@@ -51,14 +55,15 @@ def cache_folder():
     return os.path.join(base, "oci-backend-drain", "fuzz")
 
 
-def run_one(program, seeds, artifacts, seconds):
+def run_one(program, seeds, artifacts, args):
     """Whether it passed, and what there is to say about it."""
     with tempfile.TemporaryDirectory() as scratch:
         found = os.path.join(scratch, "found")
         os.mkdir(found)
-        command = [program, f"-max_total_time={seconds}", f"-timeout={SECONDS_AN_INPUT}",
-                   f"-rss_limit_mb={MEGABYTES}", f"-max_len={LARGEST_INPUT}",
-                   "-print_final_stats=1", f"-artifact_prefix={artifacts}", found, seeds]
+        command = [program, f"-max_total_time={args.seconds}", f"-seed={args.seed}",
+                   f"-timeout={SECONDS_AN_INPUT}", f"-rss_limit_mb={MEGABYTES}",
+                   f"-max_len={LARGEST_INPUT}", "-print_final_stats=1",
+                   f"-artifact_prefix={artifacts}", found, seeds]
         result = subprocess.run(command, check=False, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 env={**os.environ, "TMPDIR": scratch, "UBSAN_OPTIONS":
@@ -83,7 +88,7 @@ def run_all(names, folder, args):
             program = os.path.join(folder, f"{name}_fuzzer")
             prefix = os.path.join(artifacts, f"{name}-")
             running[pool.submit(run_one, program, f"testdata/fuzz/{name}", prefix,
-                                args.seconds)] = name
+                                args)] = name
         for future in concurrent.futures.as_completed(running):
             passed, words = future.result()
             failed += not passed
@@ -98,6 +103,7 @@ def run_all(names, folder, args):
 def main():
     parser = argparse.ArgumentParser(description="Runs the fuzzers of fuzz/.")
     parser.add_argument("--seconds", type=int, default=20, help="for each fuzzer; default 20")
+    parser.add_argument("--seed", type=int, default=1, help="of their lots; 0: any")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--results", help="file that tools/verdict.py adds up")
     parser.add_argument("--programs", help="folder of programs that are built already")
