@@ -33,7 +33,9 @@ std::string TextOf(const rapidjson::Value& object, absl::string_view name) {
   return value == nullptr ? "" : Shown(std::string(base::StringOf(*value)));
 }
 int64_t CountOf(const rapidjson::Value& object, absl::string_view name) {
-  return base::ReadInt(object, name).value_or(0);
+  // More than anything is counted to: sums and products of these stay numbers.
+  constexpr int64_t kMost = 1'000'000'000;
+  return std::clamp<int64_t>(base::ReadInt(object, name).value_or(0), -kMost, kMost);
 }
 bool FlagOf(const rapidjson::Value& object, absl::string_view name) {
   return base::ReadBool(object, name).value_or(false);
