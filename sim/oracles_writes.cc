@@ -31,7 +31,9 @@ void UntouchedOracle::OnFinished(const WriteRecord& write, const Truth& truth) {
     return;
   }
   const bool restores = absl::StartsWith(write.request_id, "oci-drain-restore-");
-  if (behind_.erase(write.backend_set) == 0 || !restores) Check(write, truth);
+  if (behind_.count(write.backend_set) == 0 || !restores) Check(write, truth);
+  // One that failed has restored nothing: the next may.
+  if (write.state == WorkState::kSucceeded) behind_.erase(write.backend_set);
 }
 
 void UntouchedOracle::Check(const WriteRecord& write, const Truth& truth) const {
