@@ -22,10 +22,9 @@ DEFINE_string(kubeconfig, "",
 DEFINE_string(context, "", "Context of the kubeconfig; empty: its current-context");
 namespace cmd {
 absl::StatusOr<std::unique_ptr<Clients>> Clients::FromFlags(absl::Duration token_patience) {
-  std::unique_ptr<Clients> clients(new Clients);
-  absl::Status status = clients->MakeKube();
-  if (!status.ok()) return status;
-  status = clients->MakeOci(token_patience);
+  absl::StatusOr<std::unique_ptr<Clients>> clients = OfClusterFromFlags();
+  if (!clients.ok()) return clients.status();
+  const absl::Status status = (*clients)->MakeOci(token_patience);
   if (!status.ok()) return status;
   return clients;
 }
