@@ -148,7 +148,7 @@ constexpr char kFull[] = R"({
     "last_drained": ["bs_x/10.0.0.1:8080"],
     "answered": ["bs_x/f"],
     "restorations": {"bs_x": {"foreign": {"name": "bs_x", "policy": "IP_HASH"},
-                              "sent": {"name": "bs_x"}}},
+                              "sent": {"name": "bs_x"}, "restored_by": "w1"}},
     "drained_by_others": ["u9"],
     "service_times": ["9s", "11.25s"],
     "health_asked_at": {"bs_x/10.0.0.1:8080": "-5s"},

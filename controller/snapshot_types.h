@@ -344,12 +344,14 @@ void Describe(Visitor& visitor, Fields<drain::KnownBackend>) {
   visitor.Field("pod", &T::pod);
   visitor.Field("gone_at", &T::gone_at);
   visitor.Field("seen_deleted", &T::seen_deleted);
+  visitor.Field("served", &T::served);
 }
 
 template <typename Visitor>
 void Describe(Visitor& visitor, Fields<drain::Restoration>) {
   visitor.Field("foreign", &drain::Restoration::foreign);
   visitor.Field("sent", &drain::Restoration::sent);
+  visitor.Field("restored_by", &drain::Restoration::restored_by);
 }
 
 template <typename Visitor>

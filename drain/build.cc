@@ -112,6 +112,21 @@ void KeepFlags(const Draft& draft, const SetDraft& set, Write& write) {
   }
 }
 
+// What we have taken out since the foreign write does not come back with its version,
+// whatever is said of membership now: the Service may have opted out, Endpoints may not
+// answer, and who else would take it out again.
+void LeaveOutWhatLeft(const Draft& draft, const SetDraft& set, Write& write) {
+  std::vector<oci::BackendName>& removals = write.change.removals;
+  for (const oci::Backend& backend : write.base.backends) {
+    const std::string& name = backend.name.value();
+    if (set.backends.Find(name) != nullptr || set.endpoint_names.contains(name)) continue;
+    if (!IsOurs(draft, set, backend.name)) continue;
+    if (std::find(removals.begin(), removals.end(), backend.name) != removals.end()) continue;
+    write.change.flips.erase(backend.name);
+    removals.push_back(backend.name);
+  }
+}
+
 void AddFlips(const SetDraft& set, Write& write) {
   const BackendIndex index(write.base);
   for (const Wanted& wanted : set.wanted) {
@@ -226,8 +241,12 @@ bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason) {
         return a.end < b.end;
       });
   if (first == set.wanted.end() || !due(*first)) return false;
-  // Without a look at work requests ever, one could be running that we know nothing of.
-  if ((!draft.in.work_requests.has_value() || IsReadOutdated(draft)) && !HaveFreshLook(draft)) {
+  // Without a look at work requests ever, one could be running that we know nothing of. What
+  // was running at the last look may be applied by now, and where the ETag does not move at
+  // a write's end nothing would refuse what was read before.
+  const bool outdated =
+      !draft.in.work_requests.has_value() || !draft.foreign.empty() || IsReadOutdated(draft);
+  if (outdated && !HaveFreshLook(draft)) {
     HoldUntilNextLook(draft, set);
     return true;
   }
@@ -265,6 +284,7 @@ bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
   if (restores) KeepFlags(draft, set, write);
   AddFlips(set, write);
   AddMembership(draft, set, write);
+  if (restores) LeaveOutWhatLeft(draft, set, write);
   const bool must = restores || reason == WriteReason::kBehindForeign;
   if (write.change.empty() && !must) {
     // The watch is ahead of core Endpoints: NIC does not want it yet either.

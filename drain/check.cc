@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "drain/draft.h"
 #include "drain/judge.h"
 
 namespace drain {
@@ -44,7 +45,15 @@ absl::Status CheckTarget(const Input& input, const Plan& plan) {
   const bool drains = std::any_of(write.flips.begin(), write.flips.end(),
                                   [](const Flip& flip) { return flip.drain; });
   if (!ruled && drains) return Broken(write, {}, "a drain without opt-in");
-  const bool members = !write.change.additions.empty() || !write.change.removals.empty();
+  // A restoration leaves out what has left the set since the foreign write: that takes
+  // nothing out of the set as it is.
+  const auto& sets = input.read->load_balancer->backend_sets;
+  const auto read = sets.find(write.set);
+  const std::vector<oci::BackendName>& removals = write.change.removals;
+  const bool takes_out = std::any_of(removals.begin(), removals.end(), [&](const auto& name) {
+    return read == sets.end() || FindBackend(read->second, name) != nullptr;
+  });
+  const bool members = !write.change.additions.empty() || takes_out;
   if (!ruled && members && !input.carry_all) {
     return Broken(write, {}, "membership of a Service without opt-in");
   }

@@ -61,7 +61,7 @@ void Detect(Draft& draft, const SetDraft& set) {
   }
   const oci::BackendSet sent = SetAsSent(*own, *set.read);
   if (!Differs(draft, set, *set.read, sent)) return;
-  draft.plan.memory.restorations[set.input->name] = {*set.read, sent};
+  draft.plan.memory.restorations[set.input->name] = {*set.read, sent, oci::WorkRequestId()};
 }
 
 // Done, or overtaken by somebody else's newer change.

@@ -95,13 +95,14 @@ std::map<oci::BackendName, Verdict> JudgeSet(const SetInput& set) {
   return verdicts;
 }
 
-bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend) {
-  if (backend == nullptr || endpoint.pod.name.empty()) return false;
+bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend, bool had_served) {
+  if (endpoint.pod.name.empty()) return false;
   if (endpoint.lookup.state != LookupState::kNotAsked) return false;
   if (SamePod(endpoint, endpoint.cached_uid)) {
-    return !endpoint.serving && endpoint.deletion_timestamp == absl::InfiniteFuture();
+    return (backend != nullptr || had_served) && !endpoint.serving &&
+           endpoint.deletion_timestamp == absl::InfiniteFuture();
   }
-  return !endpoint.terminating;
+  return backend != nullptr && !endpoint.terminating;
 }
 
 absl::Time ExpectedEnd(const Verdict& verdict, absl::Duration serving) {

@@ -21,8 +21,9 @@ struct Verdict {
   absl::Time deadline = absl::InfiniteFuture();
   absl::Time deleted_at = absl::InfinitePast();
 
-  // A deletionTimestamp proves it; other verdicts are counted by the brake.
-  bool proven() const { return rule == Rule::kTerminating; }
+  // A deletionTimestamp proves it, or what the Pod's own status says and its slice bears
+  // out; other verdicts are counted by the brake.
+  bool proven() const { return rule == Rule::kTerminating || rule == Rule::kLeaving; }
 };
 
 // The verdict on every address that an endpoint of the set names. Live wins,
@@ -31,10 +32,10 @@ struct Verdict {
 std::map<oci::BackendName, Verdict> JudgeSet(const SetInput& set);
 
 // Whether a live GET of the endpoint's Pod would change what happens to its
-// backend as read (null: the set does not hold it, so nothing would): the Pod is
-// not cached under this UID, or it does not serve and metadata cannot say whether it is
-// leaving.
-bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend);
+// backend as read (null: the set does not hold it): the Pod is not cached under this UID,
+// or it does not serve and metadata cannot say whether it is leaving. Of a Pod that the
+// set does not hold only if it `had_served`: others may have added it since the read.
+bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend, bool had_served);
 
 // When the process of a draining Pod is expected to end: with
 // backend-drain-serving that long after its deletion, else at SIGKILL.

@@ -26,6 +26,7 @@ void Remember(Draft& draft, const SetDraft& set) {
       }
       backend.gone_at = absl::InfiniteFuture();
       backend.seen_deleted = backend.seen_deleted || deleted;
+      backend.served = backend.served || endpoint.serving;
     };
     remember(name);
     if (set.input->target_port > 0 && set.input->target_port != endpoint.port) {
@@ -98,11 +99,19 @@ void RememberPending(Draft& draft) {
   memory = std::move(pending);
 }
 
-// Addresses that neither a set holds nor an endpoint names are forgotten.
+// Addresses that neither a set holds nor an endpoint names are forgotten. What is restored
+// as a foreign write left it may hold one of ours that has left the set since: it has to be
+// known as ours then, or it would come back as somebody else's.
 void Forget(Draft& draft) {
-  const auto needed = [](const SetDraft& set, const oci::BackendName& name) {
-    return set.nic_names.contains(name.value()) || set.endpoint_names.contains(name.value()) ||
-           set.backends.Find(name.value()) != nullptr;
+  const auto& restorations = draft.plan.memory.restorations;
+  const auto needed = [&](const SetDraft& set, const oci::BackendName& name) {
+    if (set.nic_names.contains(name.value()) || set.endpoint_names.contains(name.value()) ||
+        set.backends.Find(name.value()) != nullptr) {
+      return true;
+    }
+    const auto restoration = restorations.find(set.input->name);
+    return restoration != restorations.end() &&
+           FindBackend(restoration->second.foreign, name) != nullptr;
   };
   std::erase_if(draft.plan.memory.known, [&](const auto& item) {
     bool mapped = false;

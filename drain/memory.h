@@ -81,12 +81,14 @@ struct KnownBackend {
   // When it was first seen published no more; InfiniteFuture() while it is.
   absl::Time gone_at = absl::InfiniteFuture();
   bool seen_deleted = false;  // with a deletionTimestamp
+  bool served = false;        // by its slice, at some time
 };
 
 // A foreign change that a write of ours, queued behind it, takes back.
 struct Restoration {
-  oci::BackendSet foreign;  // the set as the foreign write left it
-  oci::BackendSet sent;     // what our write behind it made of it
+  oci::BackendSet foreign;         // the set as the foreign write left it
+  oci::BackendSet sent;            // what our write behind it made of it
+  oci::WorkRequestId restored_by;  // the write that does, once accepted; else empty
 };
 
 struct Memory {

@@ -110,6 +110,10 @@ class SetObserver {
       Want(backend, verdict);
     } else if (Quiet()) {
       draft_.plan.ledger.erase(key);
+    } else if (!entry->by_operator) {
+      // What runs may be the drain itself, sent by the process before this one: it is to
+      // be taken back as soon as it is seen.
+      draft_.awaits_look = true;
     }
   }
 
@@ -318,6 +322,16 @@ void IndexSet(SetDraft& set) {
 
 }  // namespace
 
+namespace {
+
+bool HadServed(const Memory& memory, const SetDraft& set, const Endpoint& endpoint) {
+  const auto known = memory.known.find(set.Key(endpoint.backend));
+  return known != memory.known.end() && known->second.served &&
+         known->second.pod_uid == endpoint.uid;
+}
+
+}  // namespace
+
 void JudgeSets(Draft& draft) {
   const Input& in = draft.in;
   for (const SetInput& input : in.sets) {
@@ -338,7 +352,8 @@ void JudgeSets(Draft& draft) {
     }();
     if ((set.ruled || has_entries) && set.read != nullptr) {
       for (const Endpoint& endpoint : input.endpoints) {
-        if (WantsLookup(endpoint, set.backends.Find(endpoint.backend.value())) ||
+        if (WantsLookup(endpoint, set.backends.Find(endpoint.backend.value()),
+                        HadServed(in.memory, set, endpoint)) ||
             (in.options.gates && MayWaitForGate(endpoint))) {
           draft.plan.questions.pods.insert(endpoint.pod);
         }

@@ -315,6 +315,10 @@ Memory Accepted(const Plan& plan, const oci::WorkRequestId& work_request, absl::
     own.sent_backend = *FindBackend(write.base, write.change.flips.begin()->first);
   }
   memory.own_write = std::move(own);
+  if (write.reason == WriteReason::kRestore) {
+    const auto restoration = memory.restorations.find(write.set);
+    if (restoration != memory.restorations.end()) restoration->second.restored_by = work_request;
+  }
   memory.last_write = now;
   if (memory.burst_sets.erase(write.set) == 0) {
     memory.last_burst = now;

@@ -41,6 +41,15 @@ void TellFailed(Draft& draft, std::string detail) {
   draft.plan.notices.push_back(std::move(notice));
 }
 
+// Paid, whatever the next look shows: what differs then is somebody's newer change.
+void EndRestoration(Memory& memory) {
+  const auto restoration = memory.restorations.find(memory.own_write->set);
+  if (restoration == memory.restorations.end()) return;
+  if (restoration->second.restored_by == memory.own_write->work_request) {
+    memory.restorations.erase(restoration);
+  }
+}
+
 void Finish(Draft& draft, const oci::WorkRequest& answer) {
   Memory& memory = draft.plan.memory;
   const OwnWrite& own = *memory.own_write;
@@ -53,6 +62,7 @@ void Finish(Draft& draft, const oci::WorkRequest& answer) {
              (entry == draft.plan.ledger.end() || !entry->second.confirmed);
     });
   } else {
+    EndRestoration(memory);
     const absl::Time finished = std::min(answer.time_finished, draft.in.now);
     memory.service_times.push_back(std::max(finished - own.accepted_at, absl::ZeroDuration()));
     if (memory.service_times.size() > kServiceTimesKept) {

@@ -64,6 +64,7 @@ struct Flips {
   Span span;
   absl::Time end = absl::InfiniteFuture();  // of the first process
   bool undrain = false;
+  bool leaving = false;  // one of them serves no more, and has no deadline
 
   // The latest start that has them in time if a write takes so long.
   absl::Time Latest(absl::Duration write) const { return std::max(span.first, end - write); }
@@ -75,6 +76,7 @@ Flips UnheldFlips(const Draft& draft, const SetDraft& set) {
     if (wanted.hold != Hold::kNone) continue;
     flips.span.Add(draft.plan.memory.due_since.at(set.Key(wanted.backend->name)));
     flips.undrain = flips.undrain || !wanted.drain;
+    flips.leaving = flips.leaving || (wanted.drain && wanted.end == absl::InfiniteFuture());
     if (wanted.drain) flips.end = std::min(flips.end, wanted.end);
   }
   return flips;
@@ -93,7 +95,7 @@ Due WindowEnds(const Draft& draft, const SetDraft& set) {
 Due FlipsDue(const Draft& draft, const SetDraft& set) {
   const Due due = WindowEnds(draft, set);
   const Flips flips = UnheldFlips(draft, set);
-  if (due.at == absl::InfiniteFuture() || flips.undrain) return due;
+  if (due.at == absl::InfiniteFuture() || flips.undrain || flips.leaving) return due;
   return Postponed(draft, set, due, flips.Latest(LongestWrite(draft.plan.memory)));
 }
 

@@ -32,10 +32,13 @@ std::string Describe(const TrueKey& key) {
 
 bool WentBehindForeign(const WriteRecord& write, const Truth& truth) {
   const auto& writes = truth.world().load_balancer().writes();
+  const absl::Time decided = truth.DecidedAt(write);
   return std::any_of(writes.rbegin(), writes.rend(), [&](const WriteRecord& other) {
     const bool foreign = other.client != write.client || truth.IsOrphan(other);
+    // Unfinished when the pass began that decided it: where the ETag does not move at the
+    // end of a write, nothing refuses what was decided before.
     return foreign && &other != &write && other.accepted <= write.accepted &&
-           other.finished > write.accepted && other.finished <= write.finished;
+           other.finished > decided && other.finished <= write.finished;
   });
 }
 

@@ -61,8 +61,8 @@ std::vector<std::unique_ptr<Oracle>> MakeOracles();
 // "web-0 10.0.0.3:8080"
 std::string Describe(const TrueKey& key);
 // Whether somebody else's write, or one of ours that is not known any more, was
-// applied between the write's acceptance and its end: what it overwrote then could
-// not be seen.
+// applied between the pass that decided the write and its end: what it overwrote then
+// could not be seen.
 bool WentBehindForeign(const WriteRecord& write, const Truth& truth);
 
 }  // namespace sim

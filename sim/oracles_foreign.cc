@@ -27,7 +27,9 @@ absl::Duration Looks(const Truth& truth) {
 absl::Time LastForeignEnd(const WriteRecord& write, const Truth& truth) {
   absl::Time last = absl::InfinitePast();
   for (const WriteRecord& other : truth.world().load_balancer().writes()) {
-    if (!IsOurs(other) && other.accepted <= write.accepted && other.finished <= write.finished) {
+    // What changed nothing leaves nothing to take back.
+    if (IsOurs(other) || other.effect.empty()) continue;
+    if (other.accepted <= write.accepted && other.finished <= write.finished) {
       last = std::max(last, other.finished);
     }
   }
@@ -128,7 +130,9 @@ void RestorationOracle::OnFinished(const WriteRecord& write, const Truth& truth)
   // Who sent it has to remember what it took back.
   if (!IsOurs(write) || truth.IsOrphan(write) || !WentBehindForeign(write, truth)) return;
   // Only a look between the two shows what was taken back: reads have to work.
-  if (truth.excused() || write.finished - LastForeignEnd(write, truth) < Looks(truth)) return;
+  const absl::Time last = LastForeignEnd(write, truth);
+  if (last <= truth.DecidedAt(write)) return;
+  if (truth.excused() || write.finished - last < Looks(truth)) return;
   Debt debt = DebtOf(write, truth.services()[index]);
   if (!debt.empty()) debts_[index] = std::move(debt);
 }

@@ -41,6 +41,14 @@ int Serving(const Truth& truth, const TrueService& service) {
 // Whether draining may wait for replacements: rule "due at once, except".
 bool MayWait(const Truth& truth, size_t index) {
   const TrueService& service = truth.services()[index];
+  // For 70 s after a burst, while the ingress controller is to serve other Services.
+  const auto& services = truth.services();
+  const bool neighbours =
+      !truth.scenario().carry_all &&
+      std::any_of(services.begin(), services.end(), [](const TrueService& other) {
+        return !other.opted_in && other.MembershipPending();
+      });
+  if (neighbours) return true;
   if (service.wanted == 0) return false;
   if (truth.scenario().services[index].serving > absl::ZeroDuration()) return true;
   return Serving(truth, service) == 0;

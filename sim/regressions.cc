@@ -181,11 +181,145 @@ Regression Owed() {
   return {"ARestorationThatFailedIsMadeAgain", "untouched", scenario};
 }
 
+// A console's policy was applied between the pass that decided a write behind it and the
+// write: the oracle took the write for one of its own accord.
+Regression Overtaken() {
+  ServiceSpec spec = Ending(Pods(1, 1, 1), 50, 30, 12);
+  spec.ready_after = absl::Seconds(2);
+  Scenario scenario =
+      World(20179, spec,
+            {At(55.493, ActKind::kListenerWrite), At(122.434, ActKind::kConsolePolicy),
+             At(126, ActKind::kRollingUpdate)});
+  scenario.with_rival = false;
+  scenario.etag_moves = EtagMoves::kAtAcceptance;
+  scenario.min_service_time = absl::Seconds(3);
+  scenario.max_service_time = absl::Seconds(5);
+  scenario.max_oci_latency = absl::Milliseconds(100);
+  return {"APolicyThatIsAppliedBeforeOurWriteArrivesIsRestored", "untouched", scenario};
+}
+
+// A node with three of five Pods is shut down: the brake held their drains.
+Regression Node() {
+  ServiceSpec spec = Ending(Pods(5, 0, 1), 42, 27, 2);
+  spec.ready_after = absl::Seconds(4);
+  ServiceSpec other = Ending(Pods(2, 1, 0), 42, 37, 2);
+  other.ready_after = absl::Seconds(6);
+  Act second = At(138, ActKind::kRollingUpdate);
+  second.service = 1;
+  Scenario scenario =
+      World(20196, spec,
+            {At(67, ActKind::kRollingUpdate), second, At(179.878, ActKind::kDeletePod, 1),
+             Lasting(At(276.366, ActKind::kNodeShutdown, 3), 52)});
+  scenario.services.push_back(other);
+  return {"ANodeWithMostPodsOfASetIsDrained", "terminating-pod", scenario};
+}
+
+// What we had taken out came back with the set as the foreign write left it, drained and
+// unknown to the ledger, and was the address of the next Pod.
+Regression Revived() {
+  ServiceSpec spec = Ending(Pods(1, 1, 1), 32, 16, 2);
+  spec.ready_after = absl::Seconds(3);
+  spec.serving = absl::Seconds(16);
+  Scenario scenario = World(25210, spec,
+                            {At(32, ActKind::kRollingUpdate), At(33.973, ActKind::kConsolePolicy),
+                             At(139.542, ActKind::kRollingUpdate)});
+  scenario.with_rival = false;
+  scenario.etag_moves = EtagMoves::kAtCompletion;
+  scenario.ip_reuse = IpReuse::kAfterRemoval;
+  scenario.max_oci_latency = absl::Milliseconds(1500);
+  return {"ARestorationRevivesNoBackendThatHasLeft", "live-pod", scenario};
+}
+
+// The same of a Service that has opted out since, whose membership is not carried.
+Regression RevivedWithoutOptIn() {
+  ServiceSpec spec = Ending(Pods(1, 0, 1), 32, 27, 5);
+  spec.ready_after = absl::Seconds(5);
+  return {"ARestorationRevivesNoBackendOfAServiceThatOptedOut", "opt-in",
+          World(57383, spec,
+                {At(57, ActKind::kRollingUpdate), At(81.082, ActKind::kConsolePolicy),
+                 Lasting(At(91.585, ActKind::kOci429, 4), 1),
+                 Lasting(At(106.945, ActKind::kOptOut), 43)})};
+}
+
+// UpdateBackend went out on a read from while the console's write was unfinished, which was
+// applied without moving the ETag again.
+Regression Stale() {
+  ServiceSpec spec = Ending(Pods(2, 0, 1), 11, 4, 1);
+  spec.ready_after = absl::Seconds(4);
+  Scenario scenario = World(26739, spec,
+                            {At(105.803, ActKind::kLostReply, 1), At(110, ActKind::kRollingUpdate),
+                             At(112.679, ActKind::kConsoleWeight, 7)});
+  scenario.with_rival = false;
+  scenario.etag_moves = EtagMoves::kAtAcceptance;
+  scenario.min_service_time = absl::Milliseconds(200);
+  scenario.max_service_time = absl::Milliseconds(900);
+  scenario.max_backends_per_set = 3;
+  return {"ASingleFlipIsDecidedOnWhatAForeignWriteLeft", "untouched", scenario};
+}
+
+// The ingress controller added a Pod since the last look; its node was shut down before the
+// next.
+Regression Unseen() {
+  ServiceSpec spec = Ending(Pods(2, 0, 1), 30, 9, 10);
+  spec.ready_after = absl::Seconds(7);
+  return {"APodThatOthersAddedIsDrainedWhenItsNodeLeaves", "terminating-pod",
+          World(42457, spec,
+                {At(27, ActKind::kRollingUpdate), At(70.048, ActKind::kForceDelete, 3),
+                 Lasting(At(111.218, ActKind::kNodeShutdown, 2), 26)})};
+}
+
+// The process ended while its drain was queued; when that was applied, the address was
+// another Pod's, and nobody looked for a minute.
+Regression Inherited() {
+  ServiceSpec spec = Ending(Pods(4, 1, 1), 42, 28, 13);
+  spec.ready_after = absl::Seconds(4);
+  spec.serving = absl::Seconds(28);
+  Scenario scenario = World(69554, spec,
+                            {At(195.724, ActKind::kCrashAfterCall, 16),
+                             Lasting(At(296.411, ActKind::kNodeShutdown, 2), 1)});
+  scenario.with_rival = false;
+  scenario.ip_reuse = IpReuse::kAfterProcessEnd;
+  return {"ADrainOfTheProcessBeforeIsTakenBackWhenSeen", "live-pod", scenario};
+}
+
+// A Pod that served no more waited for a quiet time of the neighbours.
+Regression Neighbour() {
+  ServiceSpec spec = Ending(Pods(3, 2, 1), 70, 36, 15);
+  spec.ready_after = absl::Seconds(6);
+  ServiceSpec other = Ending(Pods(3, 1, 1), 57, 35, 7);
+  other.ready_after = absl::Seconds(6);
+  other.opted_in = false;
+  Act first = At(58, ActKind::kRollingUpdate);
+  first.service = 1;
+  Act shutdown = Lasting(At(165.553, ActKind::kNodeShutdown, 2), 28);
+  shutdown.service = 1;
+  Scenario scenario = World(74194, spec, {first, At(71, ActKind::kRollingUpdate), shutdown});
+  scenario.services.push_back(other);
+  scenario.with_rival = false;
+  return {"APodThatServesNoMoreDoesNotWaitForNeighbours", "terminating-pod", scenario};
+}
+
+// A restoration had succeeded, and the ingress controller took it back before we looked.
+Regression Paid() {
+  ServiceSpec spec = Ending(Pods(1, 0, 1), 8, 3, 5);
+  spec.ready_after = absl::Seconds(8);
+  Scenario scenario = World(
+      66961, spec,
+      {At(67, ActKind::kRollingUpdate), At(134.867, ActKind::kForceDelete, 3),
+       Lasting(At(210.946, ActKind::kNodeShutdown, 3), 39), At(216.425, ActKind::kConsoleWeight, 6),
+       At(232.083, ActKind::kScale, 6), Lasting(At(246.827, ActKind::kOciSlow, 9), 21)});
+  scenario.rival = RivalVariant::kDropsCacheOnConflict;
+  scenario.ip_reuse = IpReuse::kAfterProcessEnd;
+  return {"ARestorationThatSucceededIsNotMadeAgain", "untouched", scenario};
+}
+
 }  // namespace
 
 std::vector<Regression> Regressions() {
-  return {Idle(),       Late(),  Settings(), Single(), Between(), Flood(),
-          LostLedger(), Twice(), Reused(),   Undone(), Owed()};
+  return {Idle(),  Late(),       Settings(),  Single(),    Between(),
+          Flood(), LostLedger(), Twice(),     Reused(),    Undone(),
+          Owed(),  Overtaken(),  Node(),      Revived(),   RevivedWithoutOptIn(),
+          Stale(), Unseen(),     Inherited(), Neighbour(), Paid()};
 }
 
 }  // namespace sim

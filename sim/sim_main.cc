@@ -111,19 +111,25 @@ int Sweep() {
   return result.failures.empty() ? 0 : 1;
 }
 
+// Errors go to the oracles, and the rest is in the trace. With --trace --v=1 each decision
+// is told on standard error, explained.
+void SetUpLog() {
+  const bool explain = FLAGS_trace && FLAGS_v > 0;
+  FLAGS_logtostderr = explain;
+  FLAGS_minloglevel = explain ? google::GLOG_INFO : google::GLOG_ERROR;
+  FLAGS_stderrthreshold = google::GLOG_FATAL;
+  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) {
+    google::SetLogDestination(severity, "");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
   gflags::SetUsageMessage("Campaigns of the deterministic simulation");
   gflags::ParseCommandLineFlags(&argc, &argv, true);
-  FLAGS_logtostderr = false;
-  // Errors go to the oracles; the rest is in the trace.
-  FLAGS_minloglevel = google::GLOG_ERROR;
-  FLAGS_stderrthreshold = google::GLOG_FATAL;
-  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) {
-    google::SetLogDestination(severity, "");
-  }
+  SetUpLog();
   if (FLAGS_seed != 0) return RunOne(FLAGS_seed);
   if (FLAGS_sweep) return Sweep();
   const absl::Time began = base::RealClock().Now();

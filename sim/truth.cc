@@ -65,8 +65,14 @@ int Truth::ServiceOfSet(const std::string& set) const {
   return -1;
 }
 
+absl::Time Truth::DecidedAt(const WriteRecord& write) const {
+  const auto known = decided_.find(write.work_request_id);
+  return known == decided_.end() ? write.accepted : known->second;
+}
+
 void Truth::OnAccepted(const WriteRecord& write) {
   if (write.client != VirtualWorld::kController) return;
+  decided_[write.work_request_id] = world_.in_pass() ? world_.pass_began() : write.accepted;
   last_own_ = write.work_request_id;
   orphans_.insert(last_own_);
   drained_by_others_.clear();

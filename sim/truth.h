@@ -85,6 +85,8 @@ class Truth {
   bool IsInherited(const WriteRecord& write) const {
     return inherited_.count(write.work_request_id) != 0;
   }
+  // When the pass began that decided it, for a write of ours; else its acceptance.
+  absl::Time DecidedAt(const WriteRecord& write) const;
   void OnAccepted(const WriteRecord& write);
   void OnAnswered();
   void OnStart();
@@ -117,7 +119,8 @@ class Truth {
   absl::Time start_ = absl::InfiniteFuture();
   std::vector<TrueService> services_;
   std::vector<const WriteRecord*> queue_;
-  size_t queued_ = 0;  // of the fake's writes
+  size_t queued_ = 0;                          // of the fake's writes
+  std::map<std::string, absl::Time> decided_;  // writes of ours, by work request
   std::set<std::string> orphans_;
   std::set<std::string> inherited_;
   std::string last_own_;  // work request of our newest write

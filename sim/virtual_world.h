@@ -80,6 +80,7 @@ class VirtualWorld {
   int controller_starts() const { return controller_starts_; }
   // The running pass of the controller, or the last one.
   absl::Time pass_began() const { return pass_began_; }
+  bool in_pass() const { return in_pass_; }
 
   // Asked about each call of the controller. Without it all calls pass. Must
   // outlive the runs.
