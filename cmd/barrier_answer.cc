@@ -14,7 +14,8 @@
 namespace cmd {
 namespace {
 
-constexpr absl::string_view kEnds[] = {"Drained", "NotRegistered", "LastBackend", "DeadlineMissed"};
+constexpr absl::string_view kDrained[] = {"Drained", "NotRegistered"};
+constexpr absl::string_view kReleased[] = {"LastBackend", "DeadlineMissed"};
 constexpr absl::string_view kWaits[] = {"Waiting"};
 
 template <size_t kCount>
@@ -73,8 +74,11 @@ BarrierReply ParseBarrierAnswer(absl::string_view bytes) {
   if (!json.ok()) return Useless(json.status().message());
   const rapidjson::Value* member = base::FindMember(*json, "outcome");
   const absl::string_view outcome = member == nullptr ? "" : base::StringOf(*member);
-  if (status == 200 && Knows(kEnds, outcome)) {
+  if (status == 200 && Knows(kDrained, outcome)) {
     return {BarrierVerdict::kDrained, std::string(outcome)};
+  }
+  if (status == 200 && Knows(kReleased, outcome)) {
+    return {BarrierVerdict::kReleased, std::string(outcome)};
   }
   if (status == 202 && Knows(kWaits, outcome)) {
     return {BarrierVerdict::kWait, std::string(outcome)};

@@ -12,10 +12,16 @@ std::string Http(int status, absl::string_view body) {
 }
 
 TEST(BarrierAnswer, TheBarriersOwnAnswersAreUnderstood) {
-  for (const char* outcome : {"Drained", "NotRegistered", "LastBackend", "DeadlineMissed"}) {
+  const std::pair<const char*, BarrierVerdict> kEnds[] = {
+      {"Drained", BarrierVerdict::kDrained},
+      {"NotRegistered", BarrierVerdict::kDrained},
+      {"LastBackend", BarrierVerdict::kReleased},
+      {"DeadlineMissed", BarrierVerdict::kReleased},
+  };
+  for (const auto& [outcome, verdict] : kEnds) {
     const BarrierReply reply =
         ParseBarrierAnswer(Http(200, absl::StrCat("{\"outcome\":\"", outcome, "\"}")));
-    EXPECT_EQ(reply.verdict, BarrierVerdict::kDrained) << outcome;
+    EXPECT_EQ(reply.verdict, verdict) << outcome;
     EXPECT_EQ(reply.outcome, outcome);
   }
   EXPECT_EQ(ParseBarrierAnswer(Http(202, R"({"outcome":"Waiting","sets":[]})")).verdict,

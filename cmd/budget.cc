@@ -7,11 +7,12 @@
 namespace cmd {
 namespace {
 
-// L, P, q, G and the load balancer's health check of the formula.
+// L, P, q, G, C and the load balancer's health check of the formula.
 constexpr absl::Duration kSeenAndSent = absl::Milliseconds(1300);
 constexpr absl::Duration kEndSeen = absl::Seconds(1);
 constexpr int kQueuedBefore = 1;
 constexpr absl::Duration kLinger = absl::Seconds(2);
+constexpr absl::Duration kAskedAgain = absl::Seconds(3);
 constexpr absl::Duration kHealthCheck = absl::Seconds(15);
 
 absl::Duration WholeSeconds(absl::Duration duration) {
@@ -40,7 +41,7 @@ LifecycleBudget ComputeBudget(const WorkRequestTimes& times, absl::Duration star
   LifecycleBudget budget;
   budget.drain = kSeenAndSent + work_requests + kEndSeen;
   budget.replacement = startup + work_requests + kHealthCheck;
-  budget.grace = WholeSeconds(budget.replacement + budget.drain + kLinger + shutdown);
+  budget.grace = WholeSeconds(budget.replacement + budget.drain + kAskedAgain + kLinger + shutdown);
   budget.wait = budget.grace - shutdown - kLinger;
   return budget;
 }

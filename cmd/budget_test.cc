@@ -38,11 +38,11 @@ TEST(Budget, IsTheOneOfTheDocumentation) {
       ComputeBudget(WorkRequestTimes(), absl::Seconds(20), absl::Seconds(60));
   EXPECT_EQ(budget.drain, absl::Milliseconds(30'300));
   EXPECT_EQ(budget.replacement, absl::Seconds(63));
-  EXPECT_EQ(budget.grace, absl::Seconds(156));
-  EXPECT_EQ(budget.wait, absl::Seconds(94));
+  EXPECT_EQ(budget.grace, absl::Seconds(159));
+  EXPECT_EQ(budget.wait, absl::Seconds(97));
   EXPECT_EQ(DescribeBudget(budget),
-            "    a drain takes 30.3s, a replacement 1m3s: terminationGracePeriodSeconds 156 or "
-            "more\n    preStop: drain-wait --timeout=1m34s --linger=2s, or without the barrier "
+            "    a drain takes 30.3s, a replacement 1m3s: terminationGracePeriodSeconds 159 or "
+            "more\n    preStop: drain-wait --timeout=1m37s --linger=2s, or without the barrier "
             "sleep 31\n");
 }
 

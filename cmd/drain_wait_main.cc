@@ -27,7 +27,8 @@
 #include "gflags/gflags.h"
 
 DEFINE_string(timeout, "180s", "end the wait after this long, drained or not");
-DEFINE_string(linger, "2s", "after the drain go on for this long, for requests in flight");
+DEFINE_string(linger, "2s",
+              "after the drain go on for this long, for requests in flight, and ask once more");
 DEFINE_string(fallback, "15s",
               "end the wait when the barrier has given no usable answer for this long");
 DEFINE_string(address, "",
@@ -56,7 +57,9 @@ Needs POD_NAMESPACE, POD_NAME and POD_UID in the environment, from the downward 
   - {name: POD_UID,       valueFrom: {fieldRef: {fieldPath: metadata.uid}}}
   lifecycle: {preStop: {exec: {command: [/drain/drain-wait]}}}
 
-It ends within --timeout plus --linger whatever happens; give the Pod a grace period
+At the end of --linger it asks whether the backend is still drained, by a look at the load
+balancer that is younger than the question; if another controller has taken the drain back,
+it waits on. It ends within --timeout plus --linger whatever happens; give the Pod a grace period
 that is longer by the time that the application needs to stop.
 
 Exit status: 0 the wait is over, 1 with --fail_unless_drained if it ended without the
@@ -135,7 +138,8 @@ void BoundProcess(absl::Duration at_most) {
 
 cmd::BarrierReply Ask(const Job& job, const cmd::DrainWaitStep& step) {
   const std::string target =
-      absl::StrCat(job.path, "&timeout=", absl::ToInt64Milliseconds(step.hold), "ms");
+      absl::StrCat(job.path, "&timeout=", absl::ToInt64Milliseconds(step.hold), "ms",
+                   step.confirm ? "&confirm=1" : "");
   const auto bytes = cmd::AskBarrier(job.address, target, step.by);
   if (!bytes.ok()) return {cmd::BarrierVerdict::kUseless, std::string(bytes.status().message())};
   return cmd::ParseBarrierAnswer(*bytes);

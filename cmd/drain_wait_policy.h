@@ -22,14 +22,16 @@ struct DrainWaitOptions {
 };
 
 enum class BarrierVerdict {
-  kDrained,  // SIGTERM may come
-  kWait,     // ask again
-  kUseless,  // nobody answered, or not what the barrier answers
+  kDrained,   // SIGTERM may come if it is so at the end of the linger, too
+  kReleased,  // SIGTERM may come whatever the load balancer does: time is up
+  kWait,      // ask again
+  kUseless,   // nobody answered, or not what the barrier answers
 };
 
 struct DrainWaitStep {
   enum class Action { kAsk, kPause, kEnd };
   Action action = Action::kAsk;
+  bool confirm = false;   // of kAsk: only a look that is younger than the question counts
   absl::Duration hold;    // of kAsk: how long the barrier may hold the question
   absl::Time by;          // of kAsk: when the answer must be there; of kPause: until when
   absl::Duration linger;  // of kEnd
@@ -43,7 +45,9 @@ struct DrainWaitStep {
 //   }
 // behaviour: a barrier that cannot be reached, or that answers nonsense, is given
 // up `fallback` after the last usable answer (or the start); one that waits is
-// believed until `timeout`.
+// believed until `timeout`. Once drained it lingers, and then asks whether the backend
+// still is: somebody else's write may have taken the drain back. If it is not, it waits
+// on, and lingers again.
 class DrainWait {
  public:
   // A fallback above the timeout counts as the timeout.
@@ -55,10 +59,13 @@ class DrainWait {
  private:
   const DrainWaitOptions options_;
   const absl::Time end_;
-  absl::Time usable_at_;  // the last usable answer, or the start
+  absl::Time usable_at_;  // the last usable answer or what it lingered for, or the start
   absl::Time next_question_;
-  bool heard_ = false;  // there was a usable answer
-  bool drained_ = false;
+  absl::Time lingers_until_ = absl::InfinitePast();
+  bool heard_ = false;     // there was a usable answer
+  bool drained_ = false;   // the last usable one was that SIGTERM may come
+  bool confirms_ = false;  // one was
+  bool over_ = false;
 };
 
 }  // namespace cmd

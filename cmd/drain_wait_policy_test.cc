@@ -43,13 +43,81 @@ TEST(DrainWait, ABarrierThatIsReachedLateIsHeardBeforeTheFallbackToo) {
   EXPECT_EQ(step.by, At(15));
 }
 
-TEST(DrainWait, LingersOnceItIsDrained) {
+TEST(DrainWait, OnceItIsDrainedItLingersAndAsksAgainAndEnds) {
+  DrainWait wait(DrainWaitOptions{}, kStart);
+  EXPECT_FALSE(wait.Next(kStart).confirm);
+  wait.Note(BarrierVerdict::kDrained, kStart, At(9));
+  const DrainWaitStep lingers = wait.Next(At(9));
+  EXPECT_EQ(lingers.action, Action::kPause);
+  EXPECT_EQ(lingers.by, At(11));
+  const DrainWaitStep again = wait.Next(At(11));
+  EXPECT_EQ(again.action, Action::kAsk);
+  EXPECT_TRUE(again.confirm);
+  EXPECT_EQ(again.hold, absl::Seconds(15)) << "as long as the fallback, not 25 s";
+  wait.Note(BarrierVerdict::kDrained, At(11), At(11.3));
+  const DrainWaitStep end = wait.Next(At(11.3));
+  EXPECT_EQ(end.action, Action::kEnd);
+  EXPECT_TRUE(end.drained);
+  EXPECT_EQ(end.linger, absl::ZeroDuration());
+}
+
+// Seen in the soak: the ingress controller's write was accepted within the linger, and took
+// the drain back.
+TEST(DrainWait, ADrainThatWasTakenBackIsWaitedForAndLingeredForAgain) {
   DrainWait wait(DrainWaitOptions{}, kStart);
   wait.Note(BarrierVerdict::kDrained, kStart, At(9));
+  wait.Note(BarrierVerdict::kWait, At(11), At(11.2));
+  const DrainWaitStep pause = wait.Next(At(11.2));
+  EXPECT_EQ(pause.action, Action::kPause);
+  EXPECT_EQ(pause.by, At(12));
+  EXPECT_TRUE(wait.Next(At(12)).confirm);
+  wait.Note(BarrierVerdict::kDrained, At(12), At(20));
+  const DrainWaitStep lingers = wait.Next(At(20));
+  EXPECT_EQ(lingers.action, Action::kPause);
+  EXPECT_EQ(lingers.by, At(22));
+  wait.Note(BarrierVerdict::kDrained, At(22), At(22.5));
+  EXPECT_EQ(wait.Next(At(22.5)).action, Action::kEnd);
+  EXPECT_TRUE(wait.Next(At(22.5)).drained);
+}
+
+TEST(DrainWait, APodWhoseTimeIsUpLingersAndAsksNobody) {
+  DrainWait wait(DrainWaitOptions{}, kStart);
+  wait.Note(BarrierVerdict::kReleased, kStart, At(9));
   const DrainWaitStep step = wait.Next(At(9));
   EXPECT_EQ(step.action, Action::kEnd);
   EXPECT_TRUE(step.drained);
   EXPECT_EQ(step.linger, absl::Seconds(2));
+}
+
+TEST(DrainWait, WithoutALingerTheWordHasJustCome) {
+  DrainWaitOptions options;
+  options.linger = absl::ZeroDuration();
+  DrainWait wait(options, kStart);
+  wait.Note(BarrierVerdict::kDrained, kStart, At(9));
+  EXPECT_EQ(wait.Next(At(9)).action, Action::kEnd);
+}
+
+TEST(DrainWait, ABarrierThatIsGoneAfterItsWordIsGivenUpAfterTheFallback) {
+  DrainWaitOptions options;
+  options.linger = absl::Seconds(20);  // longer than the fallback: it is waited for
+  DrainWait wait(options, kStart);
+  wait.Note(BarrierVerdict::kDrained, kStart, At(9));
+  EXPECT_EQ(wait.Next(At(28.9)).action, Action::kPause);
+  wait.Note(BarrierVerdict::kUseless, At(29), At(29.1));
+  EXPECT_EQ(wait.Next(At(43.9)).action, Action::kAsk);
+  const DrainWaitStep step = wait.Next(At(44));
+  EXPECT_EQ(step.action, Action::kEnd);
+  EXPECT_TRUE(step.drained) << "it had the barrier's word";
+  EXPECT_EQ(step.linger, absl::ZeroDuration());
+}
+
+TEST(DrainWait, TheTimeoutWithinALingerLeavesTheRestOfIt) {
+  DrainWait wait(DrainWaitOptions{}, kStart);
+  wait.Note(BarrierVerdict::kDrained, At(160), At(179.5));
+  EXPECT_EQ(wait.Next(At(179.5)).by, At(180));
+  const DrainWaitStep step = wait.Next(At(180));
+  EXPECT_EQ(step.action, Action::kEnd);
+  EXPECT_EQ(step.linger, absl::Seconds(1.5));
 }
 
 TEST(DrainWait, AsksAgainWhileTheBarrierWaits) {
@@ -121,8 +189,12 @@ TEST(DrainWait, EveryPathEndsWithinTimeoutAndLinger) {
                 : now + (step.by - now) * random.Fraction() + absl::Nanoseconds(1);
       now = std::min(now, step.by);
       if (step.action == Action::kPause) continue;
-      const bool useful = random.Between(0, 2) == 0;
-      wait.Note(useful ? BarrierVerdict::kWait : BarrierVerdict::kUseless, asked_at, now);
+      const int64_t lot = random.Between(0, 9);
+      const BarrierVerdict verdict = lot < 4   ? BarrierVerdict::kUseless
+                                     : lot < 7 ? BarrierVerdict::kWait
+                                     : lot < 9 ? BarrierVerdict::kDrained
+                                               : BarrierVerdict::kReleased;
+      wait.Note(verdict, asked_at, now);
     }
     EXPECT_LE(now + step.linger, kStart + options.timeout + options.linger);
   }

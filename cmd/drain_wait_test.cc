@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr char kPod[] = "POD_NAMESPACE=shop POD_NAME=web-0 POD_UID=u-1";
@@ -74,6 +75,15 @@ TEST_F(DrainWaitProgram, EndsWhenTheBarrierSaysDrained) {
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("over after"));
   EXPECT_THAT(Targets(), Each(StartsWith("/v1/drained/shop/web-0?uid=u-1&timeout=")));
+}
+
+TEST_F(DrainWaitProgram, AtTheEndOfTheLingerItAsksWhetherItIsStillDrained) {
+  Serve([](int question) { return question == 1 ? Waiting() : Drained(); });
+  const cmd::Ran ran = Wait("--fail_unless_drained --linger=10ms");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_THAT(Targets(), testing::ElementsAre(
+                             Not(HasSubstr("confirm")), testing::EndsWith("&confirm=1"),
+                             testing::EndsWith("&confirm=1"), testing::EndsWith("&confirm=1")));
 }
 
 TEST_F(DrainWaitProgram, ResolvesNamesWithoutGlibc) {

@@ -65,7 +65,7 @@ TEST_F(LiveCommands, BudgetSaysWhatEachServiceNeeds) {
   EXPECT_EQ(ran.status, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("14s at most (assumed: none is remembered)"));
   EXPECT_THAT(ran.output, HasSubstr("  Service shop/web, shutdown 30s\n"));
-  EXPECT_THAT(ran.output, HasSubstr("terminationGracePeriodSeconds 126 or more"));
+  EXPECT_THAT(ran.output, HasSubstr("terminationGracePeriodSeconds 129 or more"));
   EXPECT_THAT(world_.OciWrites(), IsEmpty());
 }
 

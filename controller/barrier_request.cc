@@ -83,6 +83,9 @@ absl::StatusOr<BarrierRequest> ParseBarrierTarget(absl::string_view target) {
         return absl::InvalidArgumentError("timeout: a duration such as 25s is allowed");
       }
       request.hold = std::min(*hold, kLongestHold);
+    } else if (pair.first == "confirm") {
+      if (pair.second != "1") return absl::InvalidArgumentError("confirm: 1 is allowed");
+      request.confirm = true;
     }
   }
   if (request.pod.uid.empty()) return absl::InvalidArgumentError("uid: is required");

@@ -11,10 +11,13 @@
 
 namespace controller {
 
-// GET /v1/drained/{namespace}/{pod}?uid=...&timeout=25s
+// GET /v1/drained/{namespace}/{pod}?uid=...&timeout=25s&confirm=1
 struct BarrierRequest {
   PodId pod;
   absl::Duration hold = absl::Seconds(25);  // how long the answer may be kept back
+  // The Pod was told that it is drained, and asks whether it still is: it is answered from
+  // the first look at the load balancer that is younger than the question.
+  bool confirm = false;
 };
 
 inline constexpr absl::Duration kLongestHold = absl::Seconds(60);

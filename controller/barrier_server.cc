@@ -102,7 +102,9 @@ class Session : public std::enable_shared_from_this<Session> {
       return Answer(EncodeBarrierError(status, request.status().message()));
     }
     pod_ = std::move(request->pod);
-    until_ = shared_.clock.Now() + request->hold;
+    const absl::Time now = shared_.clock.Now();
+    until_ = now + request->hold;
+    if (request->confirm) look_since_ = now;
     if (!PassOn(request->hold)) Join();
   }
 
@@ -128,13 +130,15 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void Join() {
     auto waiter = shared_.board.Join(
-        pod_, [weak = weak_from_this(), executor = stream_.get_executor(), news = news_] {
+        pod_,
+        [weak = weak_from_this(), executor = stream_.get_executor(), news = news_] {
           if (news->exchange(true)) return;
           asio::post(executor, [weak, news] {
             news->store(false);
             if (const std::shared_ptr<Session> self = weak.lock()) self->Look();
           });
-        });
+        },
+        look_since_);
     if (!waiter.ok()) return Answer(EncodeBarrierError(503, waiter.status().message()));
     waiter_ = *waiter;
     stream_.expires_never();
@@ -146,9 +150,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void Look() {
     if (!waiter_.has_value()) return;
     const absl::Time now = shared_.clock.Now();
-    const DrainAnswer answer = shared_.board.Look(pod_, now);
+    const DrainAnswer answer = shared_.board.Look(pod_, now, look_since_);
     const bool ended = answer.outcome != DrainOutcome::kWaiting;
-    if (ended || now >= until_) {
+    if (ended || answer.refused || now >= until_) {
       Leave(/*let_go=*/ended);
       return Answer(EncodeBarrierAnswer(answer));
     }
@@ -210,6 +214,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool watching_ = false;
   PodId pod_;
   absl::Time until_;
+  absl::Time look_since_ = absl::InfinitePast();  // of a Pod that asks again
   std::optional<int64_t> waiter_;
   std::shared_ptr<BarrierRelay> relay_;  // while the leader is asked
   // Whether Look is posted already. Outlives the session with the board's callback.

@@ -43,6 +43,9 @@ class BarrierServerTest : public testing::Test {
     input.now = base::RealClock().Now();
     input.load_balancer = oci::Ocid("lb");
     input.read.emplace();
+    input.read->at = input.now;
+    input.work_requests.emplace();
+    input.work_requests->at = input.now;
     drain::Plan plan;
     for (const std::string& pod : pods) {
       drain::Acknowledgement acknowledgement;
@@ -104,6 +107,19 @@ TEST_F(BarrierServerTest, SaysWaitingWhenTheTimeoutEnds) {
   EXPECT_THAT(answer, HasSubstr("\"progress\":\"waiting\""));
 }
 
+TEST_F(BarrierServerTest, AConfirmationIsAnsweredFromTheNextLookWhateverItShows) {
+  Serve();
+  const std::string question = Get("/v1/drained/shop/web-0?uid=u-web-0&timeout=60s&confirm=1");
+  for (const auto progress : {drain::DrainProgress::kDrained, drain::DrainProgress::kWaiting}) {
+    Report({"web-0"}, drain::DrainProgress::kDrained);
+    Peer peer(server_->port(), question);
+    AwaitWaiters(1);
+    Report({"web-0"}, progress);
+    const bool drained = progress == drain::DrainProgress::kDrained;
+    EXPECT_THAT(peer.ReadAll(), StartsWith(drained ? "HTTP/1.1 200 " : "HTTP/1.1 202 "));
+  }
+}
+
 TEST_F(BarrierServerTest, AnUnknownPodIsNotFound) {
   Serve();
   EXPECT_THAT(Exchange(Get("/v1/drained/other/web-0?uid=u-web-0")), StartsWith("HTTP/1.1 404 "));
@@ -123,6 +139,7 @@ TEST_F(BarrierServerTest, WhatIsNoQuestionIsRefusedAndTheServerLives) {
       {Get("/v1/drained/shop/web-0?uid="), "400"},
       {Get("/v1/drained/shop/..%2f?uid=u"), "400"},
       {Get("/v1/drained/shop/web-0?uid=u&timeout=soon"), "400"},
+      {Get("/v1/drained/shop/web-0?uid=u&confirm=perhaps"), "400"},
       {Get("/v1/drained/shop/web-0?uid=" + std::string(300, 'u')), "400"},
       {"POST /v1/drained/shop/web-0 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "405"},
       {"GET / HTTP/1.1\r\nX: " + std::string(10'000, 'x') + "\r\n\r\n", "431"},

@@ -81,38 +81,45 @@ void DrainBoard::Report(const drain::Input& input, const drain::Plan& plan) {
   absl::MutexLock lock(&mutex_);
   LoadBalancerReport& report = reports_[input.load_balancer];
   const absl::Time before = report.at;
+  const absl::Time look_before = report.look.at;
   report.pods.swap(pods);
   report.at = complete ? input.now : absl::InfinitePast();
+  report.look = complete ? drain::LastLook(input) : drain::Look();
   for (const auto& [uid, waiting] : waiting_) {
-    const bool news = before < waiting.ending_since && waiting.ending_since <= report.at;
-    if (!news && Same(pods[uid], report.pods[uid])) continue;
-    for (const auto& [waiter, changed] : waiting.changed) changed();
+    const bool news = (before < waiting.ending_since && waiting.ending_since <= report.at) ||
+                      !Same(pods[uid], report.pods[uid]);
+    for (const auto& [id, waiter] : waiting.waiters) {
+      const bool looked = look_before < waiter.look_since && waiter.look_since <= report.look.at;
+      if (news || looked) waiter.changed();
+    }
   }
 }
 
 void DrainBoard::Forget(const oci::Ocid& load_balancer) {
   absl::MutexLock lock(&mutex_);
   reports_.erase(load_balancer);
+  looks_wanted_.erase(load_balancer);
 }
 
 std::set<std::string> DrainBoard::Waiters(absl::Time now) {
   absl::MutexLock lock(&mutex_);
   absl::erase_if(waiting_, [&](const auto& item) {
-    return item.second.changed.empty() && item.second.left_at + kAbsence <= now;
+    return item.second.waiters.empty() && item.second.left_at + kAbsence <= now;
   });
   std::set<std::string> uids;
   for (const auto& [uid, waiting] : waiting_) uids.insert(uid);
   return uids;
 }
 
-absl::StatusOr<int64_t> DrainBoard::Join(const PodId& pod, std::function<void()> changed) {
+absl::StatusOr<int64_t> DrainBoard::Join(const PodId& pod, std::function<void()> changed,
+                                         absl::Time look_since) {
   absl::MutexLock lock(&mutex_);
   if (uid_of_.size() >= kMaxWaiters) {
     return absl::ResourceExhaustedError(absl::StrCat(kMaxWaiters, " Pods are waiting"));
   }
   const int64_t waiter = next_waiter_++;
   uid_of_[waiter] = pod.uid;
-  waiting_[pod.uid].changed[waiter] = std::move(changed);
+  waiting_[pod.uid].waiters[waiter] = {std::move(changed), look_since};
   return waiter;
 }
 
@@ -121,9 +128,9 @@ void DrainBoard::Leave(int64_t waiter, bool let_go, absl::Time now) {
   const auto uid = uid_of_.find(waiter);
   if (uid == uid_of_.end()) return;
   Waiting& waiting = waiting_[uid->second];
-  waiting.changed.erase(waiter);
+  waiting.waiters.erase(waiter);
   waiting.left_at = let_go ? absl::InfinitePast() : now;
-  if (let_go && waiting.changed.empty()) waiting_.erase(uid->second);
+  if (let_go && waiting.waiters.empty()) waiting_.erase(uid->second);
   uid_of_.erase(uid);
 }
 
@@ -138,29 +145,53 @@ bool DrainBoard::NoteLook(const std::string& uid, bool ending, absl::Time now,
   return !std::exchange(waiting.asked, true) || news;
 }
 
-bool DrainBoard::Gather(const std::string& uid, const std::set<oci::Ocid>& load_balancers,
-                        absl::Time ending_since, DrainAnswer& answer,
-                        absl::Time* release_at) const {
-  bool all_spoke = ending_since != absl::InfiniteFuture();
+DrainBoard::Gathered DrainBoard::Gather(const std::string& uid,
+                                        const std::set<oci::Ocid>& load_balancers,
+                                        absl::Time ending_since, absl::Time look_since,
+                                        DrainAnswer& answer) {
+  Gathered gathered;
+  gathered.all_spoke = ending_since != absl::InfiniteFuture();
+  const auto note_look = [&](const oci::Ocid& load_balancer,
+                             const drain::Look& look) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    gathered.quiet = gathered.quiet && look.quiet;
+    if (look.at >= look_since) return;
+    gathered.looked = false;
+    absl::Time& wanted = looks_wanted_.try_emplace(load_balancer, look_since).first->second;
+    wanted = std::max(wanted, look_since);
+  };
   for (const auto& [load_balancer, report] : reports_) {
     const auto pod = report.pods.find(uid);
-    if (pod == report.pods.end() || pod->second.empty()) {
-      if (load_balancers.count(load_balancer) != 0 && report.at < ending_since) all_spoke = false;
+    const bool speaks = pod != report.pods.end() && !pod->second.empty();
+    const bool concerned = load_balancers.count(load_balancer) != 0;
+    if (speaks || concerned) note_look(load_balancer, report.look);
+    if (!speaks) {
+      if (concerned && report.at < ending_since) gathered.all_spoke = false;
       continue;
     }
     for (const drain::Acknowledgement& acknowledgement : pod->second) {
       answer.sets.push_back({load_balancer, acknowledgement.key, acknowledgement.progress});
-      *release_at = std::min(*release_at, acknowledgement.release_at);
+      gathered.release_at = std::min(gathered.release_at, acknowledgement.release_at);
     }
   }
-  const bool known = std::all_of(load_balancers.begin(), load_balancers.end(),
-                                 [&](const oci::Ocid& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                                   return reports_.count(id) != 0;
-                                 });
-  return all_spoke && known;
+  for (const oci::Ocid& load_balancer : load_balancers) {
+    if (reports_.count(load_balancer) != 0) continue;
+    gathered.all_spoke = false;
+    note_look(load_balancer, drain::Look());
+  }
+  return gathered;
 }
 
-DrainAnswer DrainBoard::Look(const PodId& pod, absl::Time now) {
+absl::Time DrainBoard::LookDue(const oci::Ocid& load_balancer, absl::Duration pause) {
+  absl::MutexLock lock(&mutex_);
+  const auto wanted = looks_wanted_.find(load_balancer);
+  if (wanted == looks_wanted_.end()) return absl::InfiniteFuture();
+  const auto report = reports_.find(load_balancer);
+  if (report == reports_.end()) return absl::InfinitePast();
+  const absl::Time last = report->second.look.at;
+  return last < wanted->second ? last + pause : absl::InfiniteFuture();
+}
+
+DrainAnswer DrainBoard::Look(const PodId& pod, absl::Time now, absl::Time look_since) {
   DrainAnswer answer;
   const std::optional<kube::PodMetadata> metadata = cluster_.find_pod(pod.key);
   if (!metadata.has_value() || metadata->uid != pod.uid) return answer;
@@ -171,8 +202,9 @@ DrainAnswer DrainBoard::Look(const PodId& pod, absl::Time now) {
     // Of a Pod without a waiter: about then, since its deletion asks for passes.
     absl::Time ending_since = metadata->deletion_timestamp - metadata->deletion_grace;
     ask = NoteLook(pod.uid, metadata->deleted(), now, &ending_since);
-    absl::Time release_at = absl::InfiniteFuture();
-    const bool all_spoke = Gather(pod.uid, load_balancers, ending_since, answer, &release_at);
+    const Gathered gathered = Gather(pod.uid, load_balancers, ending_since, look_since, answer);
+    ask = ask || !gathered.looked;
+    absl::Time release_at = gathered.release_at;
     if (release_at == absl::InfiniteFuture()) {
       // The Service may want less than the default: where that is more than half of the
       // grace period, a plan gets half of it to say so.
@@ -180,10 +212,15 @@ DrainAnswer DrainBoard::Look(const PodId& pod, absl::Time now) {
           metadata->deletion_timestamp - std::min(kDefaultShutdown, metadata->deletion_grace / 2);
     }
     // A Pod that leaves without a deletion is known by its acknowledgements.
-    const bool spoke = metadata->deleted() ? all_spoke : !answer.sets.empty();
+    const bool spoke = metadata->deleted() ? gathered.all_spoke : !answer.sets.empty();
+    const bool confirms = look_since != absl::InfinitePast();
+    const bool proven = !confirms || (gathered.looked && gathered.quiet);
     answer.outcome = OutcomeOf(answer, spoke, now >= release_at);
+    if (!proven && now < release_at) answer.outcome = DrainOutcome::kWaiting;
     if (answer.outcome == DrainOutcome::kWaiting) {
-      answer.look_again = spoke ? release_at : std::min(release_at, now + kLookAgain);
+      answer.refused = confirms && spoke && gathered.looked;
+      const bool told = spoke && gathered.looked;
+      answer.look_again = told ? release_at : std::min(release_at, now + kLookAgain);
     }
   }
   if (ask) {

@@ -30,6 +30,10 @@ class DrainBoardTest : public testing::Test {
     input.now = now_;
     input.load_balancer = oci::Ocid(load_balancer);
     input.read.emplace();
+    input.read->at = now_;
+    input.work_requests.emplace();
+    input.work_requests->at = now_;
+    input.work_requests->all = unfinished_;
     drain::Plan plan;
     for (size_t i = 0; i < progress.size(); ++i) {
       drain::Acknowledgement acknowledgement;
@@ -45,10 +49,14 @@ class DrainBoardTest : public testing::Test {
   }
 
   DrainOutcome Look() { return board_.Look(kPod, now_).outcome; }
+  // Of a Pod that asked for a look at `since`.
+  DrainAnswer Confirm(absl::Time since) { return board_.Look(kPod, now_, since); }
+  absl::Time LookDue() { return board_.LookDue(oci::Ocid("lb-a"), absl::Seconds(1)); }
 
   kube::PodMetadata pod_;
   std::set<oci::Ocid> load_balancers_{oci::Ocid("lb-a")};
   std::vector<std::string> asked_;
+  std::vector<oci::WorkRequest> unfinished_;  // in the list of each look
   absl::Time now_ = kStart;
   DrainBoard board_{{[this](const kube::ObjectKey& key) {
                        return key == pod_.key ? std::optional<kube::PodMetadata>(pod_)
@@ -174,6 +182,89 @@ TEST_F(DrainBoardTest, WaitersAreWokenByNewsOfTheirPodOnly) {
   board_.Leave(*waiter, /*let_go=*/true, now_);
   Report("lb-a", {DrainProgress::kWaiting});
   EXPECT_EQ(calls, 2);
+}
+
+TEST_F(DrainBoardTest, AConfirmationTakesALookThatIsYoungerThanTheQuestion) {
+  Delete();
+  Report("lb-a", {DrainProgress::kDrained});
+  now_ += absl::Seconds(0.1);
+  const absl::Time since = now_;
+  int calls = 0;
+  ASSERT_TRUE(board_
+                  .Join(
+                      kPod, [&] { ++calls; }, since)
+                  .ok());
+  EXPECT_EQ(LookDue(), absl::InfiniteFuture());
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kWaiting);
+  EXPECT_FALSE(Confirm(since).refused);
+  EXPECT_THAT(asked_, testing::Contains("lb-a"));
+  EXPECT_EQ(LookDue(), since + absl::Seconds(0.9)) << "a second after the last look";
+  EXPECT_EQ(Look(), DrainOutcome::kDrained) << "who asks as before is told as before";
+  now_ += absl::Seconds(1);
+  Report("lb-a", {DrainProgress::kDrained});
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kDrained);
+  EXPECT_EQ(LookDue(), absl::InfiniteFuture());
+}
+
+TEST_F(DrainBoardTest, OneLookConfirmsAllWhoAskedBeforeIt) {
+  Delete();
+  Report("lb-a", {DrainProgress::kDrained});
+  const absl::Time first = now_ += absl::Seconds(2);
+  EXPECT_EQ(Confirm(first).outcome, DrainOutcome::kWaiting);
+  const absl::Time second = now_ += absl::Seconds(0.5);
+  EXPECT_EQ(Confirm(second).outcome, DrainOutcome::kWaiting);
+  now_ += absl::Seconds(0.1);
+  Report("lb-a", {DrainProgress::kDrained});
+  EXPECT_EQ(Confirm(first).outcome, DrainOutcome::kDrained);
+  EXPECT_EQ(Confirm(second).outcome, DrainOutcome::kDrained);
+  const absl::Time third = now_ + absl::Seconds(0.1);
+  EXPECT_EQ(Confirm(third).outcome, DrainOutcome::kWaiting);
+  EXPECT_EQ(LookDue(), now_ + absl::Seconds(1));
+}
+
+TEST_F(DrainBoardTest, ADrainThatIsTakenBackOrMayBeIsNotConfirmed) {
+  Delete();
+  const absl::Time since = now_;
+  Report("lb-a", {DrainProgress::kWaiting});
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kWaiting);
+  EXPECT_TRUE(Confirm(since).refused);
+  oci::WorkRequest foreign;
+  foreign.id = oci::WorkRequestId("w-1");
+  foreign.type = "UpdateBackendSet";
+  foreign.state = oci::WorkRequestState::kAccepted;
+  unfinished_ = {foreign};
+  Report("lb-a", {DrainProgress::kDrained});
+  EXPECT_TRUE(Confirm(since).refused);
+  EXPECT_EQ(Look(), DrainOutcome::kDrained);
+  unfinished_[0].type = "UpdateListener";  // cannot change a backend
+  Report("lb-a", {DrainProgress::kDrained});
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kDrained);
+}
+
+TEST_F(DrainBoardTest, EveryLoadBalancerOfThePodIsLookedAt) {
+  load_balancers_.insert(oci::Ocid("lb-b"));
+  Delete();
+  const absl::Time since = now_;
+  Report("lb-a", {DrainProgress::kDrained});
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kWaiting);
+  EXPECT_FALSE(Confirm(since).refused);
+  EXPECT_EQ(board_.LookDue(oci::Ocid("lb-b"), absl::Seconds(1)), absl::InfinitePast());
+  Report("lb-b", {DrainProgress::kNotRegistered});
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kDrained);
+  board_.Forget(oci::Ocid("lb-b"));
+  EXPECT_EQ(board_.LookDue(oci::Ocid("lb-b"), absl::Seconds(1)), absl::InfiniteFuture());
+}
+
+TEST_F(DrainBoardTest, WhoseTimeIsUpIsNotHeldByALoadBalancerThatCannotBeLookedAt) {
+  Delete();
+  Report("lb-a", {DrainProgress::kDrained});
+  const absl::Time since = now_ + absl::Seconds(1);
+  now_ = pod_.deletion_timestamp - absl::Seconds(20.1);
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kWaiting);
+  EXPECT_LE(Confirm(since).look_again, pod_.deletion_timestamp - absl::Seconds(20));
+  now_ = pod_.deletion_timestamp - absl::Seconds(20);
+  EXPECT_EQ(Confirm(since).outcome, DrainOutcome::kDrained) << "as far as is known";
 }
 
 TEST_F(DrainBoardTest, AWaiterThatLeftIsKnownForAMomentUnlessItWasLetGo) {

@@ -118,6 +118,7 @@ absl::Time Reconciler::Pass(const oci::Ocid& load_balancer) {
   PrunePods(preview.input, state);
   absl::Time next = AfterWrite(*view, preview, state, outcome);
   next = std::min(next, capacity_.Run(*view, {preview.input, state.ledger, state.memory}, state));
+  next = std::min(next, LookDue(preview.input));
   next = AfterRead(*view, load_balancer, state, read_status, next);
   TellStatus(std::move(preview), state, outcome, read_status, next);
   return next;
@@ -144,6 +145,11 @@ Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Oci
   preview.input = collector_.Collect(view, load_balancer, state, edges_.clock.Now());
   capacity_.Bound(preview.input, state);
   preview.input.waiters = parts_.board.Waiters(preview.input.now);
+  if (LookDue(preview.input) <= preview.input.now) {
+    drain::Questions look;
+    look.read = look.work_requests = true;
+    oci_status->Update(answerer_.Answer(look, view, state, preview.input));
+  }
   preview.plan = drain::MakePlan(preview.input);
   for (int round = 0; !preview.plan.questions.empty(); ++round) {
     CHECK_LT(round, kMaxRounds) << "a question is asked again and again:\n"
@@ -154,6 +160,13 @@ Reconciler::Preview Reconciler::PlanFor(const TopologyView& view, const oci::Oci
     preview.plan = drain::MakePlan(preview.input);
   }
   return preview;
+}
+
+// When a look is due for Pods that ask whether they are still drained. One serves all who
+// have asked before it; those who ask after it wait for as long as between two polls.
+absl::Time Reconciler::LookDue(const drain::Input& input) {
+  if (input.paused) return absl::InfiniteFuture();
+  return parts_.board.LookDue(input.load_balancer, input.options.work_request_poll);
 }
 
 // Once a failure is planned again at once; from the second in a row the cause is

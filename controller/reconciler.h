@@ -66,6 +66,7 @@ class Reconciler {
   LbState& StateForPass(const oci::Ocid& load_balancer);
   Preview PlanFor(const TopologyView& view, const oci::Ocid& load_balancer, LbState& state,
                   absl::Status* oci_status);
+  absl::Time LookDue(const drain::Input& input);
   absl::Time AfterRead(const TopologyView& view, const oci::Ocid& load_balancer, LbState& state,
                        const absl::Status& status, absl::Time next);
   absl::Time AfterWrite(const TopologyView& view, const Preview& preview, LbState& state,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "drain/look.h"
 #include "drain/observe.h"
 #include "oci/work_request.h"
 
@@ -23,6 +24,13 @@ constexpr absl::string_view kHarmlessTypes[] = {
 bool Harmless(const oci::WorkRequest& work_request) {
   return std::find(std::begin(kHarmlessTypes), std::end(kHarmlessTypes), work_request.type) !=
          std::end(kHarmlessTypes);
+}
+
+// Somebody else's, unfinished, and it could change a backend.
+bool IsForeign(const Input& in, const oci::WorkRequest& work_request) {
+  if (work_request.finished() || Harmless(work_request)) return false;
+  const std::optional<OwnWrite>& own = in.memory.own_write;
+  return !own.has_value() || own->work_request != work_request.id;
 }
 
 kube::ObjectReference ServiceOf(const Draft& draft, const oci::BackendSetName& name) {
@@ -162,15 +170,24 @@ void SettleOwnWrite(Draft& draft) {
   }
 }
 
+Look LastLook(const Input& input) {
+  Look look;
+  if (!input.read.has_value() || !input.work_requests.has_value()) return look;
+  const std::vector<oci::WorkRequest>& all = input.work_requests->all;
+  look.at = std::min(input.read->at, input.work_requests->at);
+  look.quiet = std::none_of(all.begin(), all.end(), [&](const oci::WorkRequest& work_request) {
+    return IsForeign(input, work_request);
+  });
+  return look;
+}
+
 void ClassifyForeign(Draft& draft) {
   const Input& in = draft.in;
   if (!in.work_requests.has_value()) return;
-  const auto& own = in.memory.own_write;
   draft.foreign_membership = in.now - in.last_ingress_change >= in.options.foreign_quiet &&
                              in.options.membership_behind_foreign;
   for (const oci::WorkRequest& work_request : in.work_requests->all) {
-    if (work_request.finished() || Harmless(work_request)) continue;
-    if (own.has_value() && own->work_request == work_request.id) continue;
+    if (!IsForeign(in, work_request)) continue;
     draft.foreign.push_back(&work_request);
     if (work_request.type != "UpdateBackendSet") draft.foreign_membership = false;
   }

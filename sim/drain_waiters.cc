@@ -23,9 +23,19 @@ bool RunsDrainWait(const JsonTree& pod) {
 
 // As drain-wait reads the barrier's HTTP status.
 cmd::BarrierVerdict VerdictOf(DrainOutcome outcome) {
-  if (outcome == DrainOutcome::kUnknownPod) return cmd::BarrierVerdict::kUseless;
-  return outcome == DrainOutcome::kWaiting ? cmd::BarrierVerdict::kWait
-                                           : cmd::BarrierVerdict::kDrained;
+  switch (outcome) {
+    case DrainOutcome::kUnknownPod:
+      return cmd::BarrierVerdict::kUseless;
+    case DrainOutcome::kWaiting:
+      return cmd::BarrierVerdict::kWait;
+    case DrainOutcome::kDrained:
+    case DrainOutcome::kNotRegistered:
+      return cmd::BarrierVerdict::kDrained;
+    case DrainOutcome::kLastBackend:
+    case DrainOutcome::kDeadlineMissed:
+      return cmd::BarrierVerdict::kReleased;
+  }
+  return cmd::BarrierVerdict::kUseless;
 }
 
 }  // namespace
@@ -61,12 +71,14 @@ void DrainWaiters::OnCutOff(const std::string& uid, absl::Time now) {
   if (callback_) callback_(waiting.wait);
 }
 
-void DrainWaiters::Ask(Waiting& waiting, const Barrier& barrier, absl::Duration hold,
+void DrainWaiters::Ask(Waiting& waiting, const Barrier& barrier, const cmd::DrainWaitStep& step,
                        absl::Time now) {
+  const absl::Time look_since = step.confirm ? now : absl::InfinitePast();
   const auto news = std::make_shared<bool>(true);
   absl::StatusOr<int64_t> waiter = absl::UnavailableError("nobody listens");
   if (barrier.board != nullptr && barrier.reachable) {
-    waiter = barrier.board->Join(waiting.wait.pod, [news] { *news = true; });
+    waiter = barrier.board->Join(
+        waiting.wait.pod, [news] { *news = true; }, look_since);
   }
   if (!waiter.ok()) {
     waiting.policy.Note(cmd::BarrierVerdict::kUseless, now, now);
@@ -74,7 +86,7 @@ void DrainWaiters::Ask(Waiting& waiting, const Barrier& barrier, absl::Duration 
   }
   waiting.wait.asked = now;
   waiting.wait.asked_of = barrier.start;
-  waiting.question = Question{now, now + hold, now, barrier.start, *waiter, news};
+  waiting.question = Question{now, look_since, now + step.hold, now, barrier.start, *waiter, news};
 }
 
 bool DrainWaiters::Hear(Waiting& waiting, const Barrier& barrier, absl::Time now) {
@@ -87,9 +99,10 @@ bool DrainWaiters::Hear(Waiting& waiting, const Barrier& barrier, absl::Time now
   }
   if (!*question.news && now < question.look) return false;
   *question.news = false;
-  const controller::DrainAnswer answer = barrier.board->Look(waiting.wait.pod, now);
+  const controller::DrainAnswer answer =
+      barrier.board->Look(waiting.wait.pod, now, question.look_since);
   const bool ended = answer.outcome != DrainOutcome::kWaiting;
-  if (!ended && now < question.until) {
+  if (!ended && !answer.refused && now < question.until) {
     question.look =
         std::max(std::min(question.until, answer.look_again), now + absl::Milliseconds(1));
     return false;
@@ -97,9 +110,9 @@ bool DrainWaiters::Hear(Waiting& waiting, const Barrier& barrier, absl::Time now
   barrier.board->Leave(question.waiter, /*let_go=*/ended, now);
   const cmd::BarrierVerdict verdict = VerdictOf(answer.outcome);
   waiting.policy.Note(verdict, question.asked_at, now);
-  if (verdict == cmd::BarrierVerdict::kDrained) {
+  if (verdict != cmd::BarrierVerdict::kUseless) {
     waiting.wait.outcome = answer.outcome;
-    waiting.wait.told = now;
+    waiting.wait.told = ended ? now : absl::InfiniteFuture();
   }
   return true;
 }
@@ -121,7 +134,7 @@ bool DrainWaiters::Advance(Waiting& waiting, const Barrier& barrier, absl::Time 
       due = std::min(due, step.by);
       return true;
     } else {
-      Ask(waiting, barrier, step.hold, now);
+      Ask(waiting, barrier, step, now);
     }
   }
   due = std::min(due, waiting.lingers);

@@ -27,7 +27,7 @@ class DrainWaiters final : public PreStopHooks {
     controller::PodId pod;
     absl::Time began;
     absl::Time sigterm = absl::InfiniteFuture();
-    // The barrier's word, and when it came; kWaiting: it never said so.
+    // The barrier's last word, and when it came; kWaiting: it was to wait, or there was none.
     controller::DrainOutcome outcome = controller::DrainOutcome::kWaiting;
     absl::Time told = absl::InfiniteFuture();
     // When, and by which process's barrier, a question was taken last.
@@ -62,6 +62,7 @@ class DrainWaiters final : public PreStopHooks {
  private:
   struct Question {
     absl::Time asked_at;
+    absl::Time look_since;
     absl::Time until;  // it is held so long
     absl::Time look;   // or until news, or then
     int start = 0;
@@ -77,7 +78,8 @@ class DrainWaiters final : public PreStopHooks {
 
   // Goes on with one Pod until it has to wait. False: SIGTERM is due.
   bool Advance(Waiting& waiting, const Barrier& barrier, absl::Time now, absl::Time& due);
-  void Ask(Waiting& waiting, const Barrier& barrier, absl::Duration hold, absl::Time now);
+  void Ask(Waiting& waiting, const Barrier& barrier, const cmd::DrainWaitStep& step,
+           absl::Time now);
   // False: there is no answer yet.
   bool Hear(Waiting& waiting, const Barrier& barrier, absl::Time now);
 

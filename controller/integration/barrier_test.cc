@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "sim/controller_world.h"
 #include "sim/kube_resources.h"
+#include "sim/load_balancer_document.h"
 
 namespace integration {
 namespace {
@@ -23,6 +24,7 @@ using sim::kWorldClass;
 using sim::kWorldLoadBalancer;
 using sim::WorldService;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class Barrier : public ::testing::Test {
  protected:
@@ -38,11 +40,11 @@ class Barrier : public ::testing::Test {
     ASSERT_TRUE(world_.AwaitLooks(2));
   }
 
-  std::string Question(const std::string& pod) {
+  std::string Question(const std::string& pod, const std::string& more = "") {
     const std::string uid =
         world_.Find({&sim::resources::Pods(), web_.ns, pod})["metadata"]["uid"].AsString();
-    return absl::StrCat("GET /v1/drained/", web_.ns, "/", pod, "?uid=", uid,
-                        "&timeout=60s HTTP/1.1\r\nHost: barrier\r\n\r\n");
+    return absl::StrCat("GET /v1/drained/", web_.ns, "/", pod, "?uid=", uid, "&timeout=60s", more,
+                        " HTTP/1.1\r\nHost: barrier\r\n\r\n");
   }
 
   bool AwaitWaiters(size_t count) {
@@ -63,6 +65,41 @@ TEST_F(Barrier, LetsAPodGoWhenItsBackendIsDrainedAndNotBefore) {
   world_.DeletePod(web_, "web-0");
   EXPECT_THAT(peer.ReadAll(), HasSubstr("\"outcome\":\"Drained\""));
   EXPECT_TRUE(world_.IsDrained(web_, "web-0"));
+}
+
+// Seen in the soak: the ingress controller's write was accepted after the drain had been
+// confirmed and before SIGTERM.
+TEST_F(Barrier, ADrainIsNotConfirmedWhileAForeignWriteMayTakeItBack) {
+  Start({.name = "web"});
+  Peer peer(barrier_->port(), Question("web-0"));
+  ASSERT_TRUE(AwaitWaiters(1));
+  world_.DeletePod(web_, "web-0");
+  ASSERT_THAT(peer.ReadAll(), HasSubstr("\"outcome\":\"Drained\""));
+  const auto clear_drains = [&](rapidjson::Document& lb) {
+    rapidjson::Value& backends = (*sim::FindBackendSet(lb, web_.backend_set()))["backends"];
+    for (rapidjson::Value& backend : backends.GetArray()) backend["drain"].SetBool(false);
+    return sim::ApiError();
+  };
+  const auto write = [&](absl::Duration takes) {
+    world_.oci().With([&](sim::FakeLoadBalancer& core, auto&) {
+      core.options().min_service_time = core.options().max_service_time = takes;
+      ASSERT_TRUE(core.QueueWrite(kWorldLoadBalancer, "UpdateBackendSet", "NIC", clear_drains,
+                                  base::RealClock().Now())
+                      .ok());
+    });
+  };
+  const std::string confirm = Question("web-0", "&confirm=1");
+  write(absl::ZeroDuration());  // applied at once
+  std::string answer;
+  ASSERT_TRUE(world_.Await("a confirmation", [&] {
+    answer = Peer(barrier_->port(), confirm).ReadAll();
+    return answer.rfind("HTTP/1.1 202 ", 0) != 0;
+  }));
+  EXPECT_THAT(answer, HasSubstr("\"outcome\":\"Drained\""));
+  EXPECT_TRUE(world_.IsDrained(web_, "web-0"));
+  write(absl::Hours(1));
+  EXPECT_THAT(Peer(barrier_->port(), confirm).ReadAll(), StartsWith("HTTP/1.1 202 "));
+  EXPECT_TRUE(world_.IsDrained(web_, "web-0")) << "it is only in danger";
 }
 
 TEST_F(Barrier, APodThatNoSetHoldsIsNotHeldUp) {
