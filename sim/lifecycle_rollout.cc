@@ -155,6 +155,13 @@ class Run final : private VirtualWorld::Observer {
         write.state == WorkState::kFailed ? " ago failed" : " ago", Describe(write.effect)));
     judge_.OnFinished(write);
     CheckServed();
+    if (write.client == VirtualWorld::kController) return;
+    for (const std::string& backend : write.effect.undrained) {
+      const auto ended = sigterm_of_.find(backend.substr(0, backend.rfind(':')));
+      if (ended == sigterm_of_.end() || write.accepted > ended->second) continue;
+      Say(absl::StrCat("taken back after SIGTERM: ", backend));
+      ++result_.taken_back;
+    }
   }
 
   void OnSigterm(const DrainWaiters::Wait& wait) {
@@ -166,6 +173,8 @@ class Run final : private VirtualWorld::Observer {
     result_.longest_wait = std::max(result_.longest_wait, wait.sigterm - wait.began);
     const auto routable = judge_.RoutableOf(wait.pod.uid, wait.told);
     judge_.OnSigterm(wait.pod.uid);
+    const auto ip = judge_.pods().find(wait.pod.uid);
+    if (ip != judge_.pods().end()) sigterm_of_[ip->second] = wait.sigterm;
     CheckServed();
     if (routable.empty()) return;
     if (std::all_of(routable.begin(), routable.end(), [](const auto& r) { return r.by_foreign; })) {
@@ -276,6 +285,7 @@ class Run final : private VirtualWorld::Observer {
   absl::Time begin_ = absl::InfinitePast();
   std::map<std::string, std::string> old_;
   std::set<std::string> ready_;
+  std::map<std::string, absl::Time> sigterm_of_;  // by IP
   std::optional<absl::Time> unserved_since_;
   std::vector<Late> late_;
   absl::Time last_deadline_ = absl::InfinitePast();

@@ -23,6 +23,9 @@ struct LifecycleResult {
   // Of the latter those whose wait no controller knew of when SIGTERM came and shortly
   // after: the barrier could not be reached, or its process had ended.
   int unheard = 0;
+  // Backends of Pods that were drained at SIGTERM, undrained afterwards by a foreign write
+  // that had been accepted before it.
+  int taken_back = 0;
   absl::Duration without_pod;   // some set had no routed, serving Pod
   absl::Duration longest_wait;  // of a preStop hook
   absl::Duration took;

@@ -40,6 +40,7 @@ struct Totals {
   int64_t single = 0;  // rollouts of one replica
   int64_t undrained = 0;
   int64_t by_foreign = 0;
+  int64_t taken_back = 0;
   int64_t unreported = 0;
   int64_t unheard = 0;
   int64_t writes = 0;
@@ -63,6 +64,7 @@ void Add(const sim::Lifecycle& lifecycle, const sim::LifecycleResult& result, To
   totals.single += lifecycle.replicas == 1 ? 1 : 0;
   totals.undrained += result.undrained;
   totals.by_foreign += result.undrained_by_foreign;
+  totals.taken_back += result.taken_back;
   totals.unreported += result.unreported;
   totals.unheard += result.unheard;
   totals.writes += result.writes;
@@ -93,21 +95,22 @@ void PrintTotals(const Totals& totals) {
       "ours; %.1f s of one processor, %.1f rollouts/s\n"
       "SIGTERM with an undrained backend: %d, and %d more by a foreign write accepted after the "
       "confirmation; of the %d no process knew in %d, no Event in %d\n"
+      "drains taken back after SIGTERM by a foreign write accepted before it: %d\n"
       "longest wait of a Pod %.1f s, longest rollout %.1f s; %d rollouts with violations\n",
       totals.rollouts, FLAGS_first, totals.single, totals.pods,
       absl::ToDoubleHours(totals.virtual_time), totals.writes, cpu,
       static_cast<double>(totals.rollouts) / cpu, totals.undrained, totals.by_foreign,
-      totals.undrained, totals.unheard, totals.unreported,
+      totals.undrained, totals.unheard, totals.unreported, totals.taken_back,
       absl::ToDoubleSeconds(totals.longest_wait), absl::ToDoubleSeconds(totals.longest),
       totals.failed);
   if (!FLAGS_json) return;
   std::cout << absl::StrFormat(
       R"({"first":%d,"rollouts":%d,"single":%d,"failed":%d,"pods":%d,"undrained":%d,)"
-      R"("undrained_by_foreign":%d,"unheard":%d,"unreported":%d,"virtual_hours":%.1f,)"
+      R"("undrained_by_foreign":%d,"taken_back":%d,"unheard":%d,"unreported":%d,"virtual_hours":%.1f,)"
       R"("cpu_seconds":%.1f,"rollouts_per_cpu_second":%.1f})"
       "\n",
       FLAGS_first, totals.rollouts, totals.single, totals.failed, totals.pods, totals.undrained,
-      totals.by_foreign, totals.unheard, totals.unreported,
+      totals.by_foreign, totals.taken_back, totals.unheard, totals.unreported,
       absl::ToDoubleHours(totals.virtual_time), cpu, static_cast<double>(totals.rollouts) / cpu);
 }
 
