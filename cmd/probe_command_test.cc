@@ -101,6 +101,24 @@ TEST(Probe, TellsItsOwnFailuresApart) {
   EXPECT_THAT(ran.output, HasSubstr("the probe's own, not counted above: no file descriptor"));
 }
 
+TEST(Probe, TellsThatItHasNoLocalPort) {
+  // Ten ports, in a network of its own, for forty clients. Nobody accepts there either.
+  const std::string prepare =
+      "ip link set lo up && sysctl -qw net.ipv4.ip_local_port_range='50000 50009'";
+  if (RunProgram(absl::StrCat("unshare -rn sh -c \"", prepare, "\"")).status != 0) {
+    GTEST_SKIP() << "no network of its own is allowed here";
+  }
+  constexpr char kListen[] =
+      "import os, socket; s = socket.create_server(('127.0.0.1', 7777), backlog=50); "
+      "os.set_inheritable(s.fileno(), True); os.execl('cmd/oci-drain', 'oci-drain', 'probe', "
+      "'http://127.0.0.1:7777', '--control=0', '--clients=40', '--requests=40', "
+      "'--request_timeout=500ms')";
+  const Ran ran = RunProgram(
+      absl::StrCat("unshare -rn sh -c \"", prepare, " && exec python3 -c \\\"", kListen, "\\\"\""));
+  EXPECT_EQ(ran.status, kProbeFailed) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("the probe's own, not counted above: no local port"));
+}
+
 TEST(Probe, RefusesARunWithoutAnEndAndWrongFlags) {
   const struct {
     const char* arguments;
