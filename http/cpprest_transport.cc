@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "http/cpprest_body.h"
 #include "http/tls.h"
 #include "http/url.h"
 
@@ -24,69 +25,19 @@ namespace {
 
 namespace cpprest = web::http;
 namespace streams = concurrency::streams;
-using SteadyClock = std::chrono::steady_clock;
 
-constexpr size_t kPoolThreads = 4;
-constexpr size_t kReadBytes = 64 << 10;
-// What the library takes from the socket at a time. Each goes from a thread of its own
-// to the caller's; a page of a list is a megabyte.
+// None of the library's tasks waits for anything, and each hands the next one on: where
+// there are more threads that wakes another of them, several times for each event of a
+// watch.
+constexpr size_t kPoolThreads = 1;
+// What the library takes from the socket at a time.
 constexpr size_t kChunkBytes = 256 << 10;
 // The library's own timeout, which restarts with each chunk; ours end sooner.
 constexpr std::chrono::hours kLibraryTimeout{24 * 365};
 
-// One request on its way and its answer. Shared with the library's callbacks,
-// which may outlive the call after a timeout.
-struct Exchange {
-  pplx::cancellation_token_source source;
-  std::vector<uint8_t> buffer = std::vector<uint8_t>(kReadBytes);
-  absl::Mutex mutex;
-  absl::CondVar changed;
-  bool cancelled ABSL_GUARDED_BY(mutex) = false;
-
-  void Cancel() {
-    {
-      absl::MutexLock lock(&mutex);
-      cancelled = true;
-      changed.SignalAll();
-    }
-    source.cancel();
-  }
-};
-
-// Thrown by Await and caught in this file.
-struct DeadlinePassed {};
-struct WasCancelled {};
-
 SteadyClock::time_point DeadlineAfter(absl::Duration timeout) {
   return SteadyClock::now() + absl::ToChronoNanoseconds(
                                   std::clamp(timeout, absl::ZeroDuration(), absl::Hours(24 * 365)));
-}
-
-// Blocks this thread until `task` ends. task.get() would do so without a deadline.
-template <typename T>
-T Await(const std::shared_ptr<Exchange>& exchange, pplx::task<T> task,
-        SteadyClock::time_point deadline) {
-  if (task.is_done()) return task.get();
-  auto done = std::make_shared<bool>(false);
-  task.then([exchange, done](pplx::task<T> ended) {
-    try {
-      ended.wait();
-    } catch (...) {  // Seen again by get() below; unseen it would end the process.
-    }
-    absl::MutexLock lock(&exchange->mutex);
-    *done = true;
-    exchange->changed.SignalAll();
-  });
-  {
-    absl::MutexLock lock(&exchange->mutex);
-    while (!*done) {
-      if (exchange->cancelled) throw WasCancelled();
-      const auto left = deadline - SteadyClock::now();
-      if (left <= SteadyClock::duration::zero()) throw DeadlinePassed();
-      exchange->changed.WaitWithTimeout(&exchange->mutex, absl::FromChrono(left));
-    }
-  }
-  return task.get();
 }
 
 bool IsRead(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
@@ -271,21 +222,33 @@ class CpprestTransport final : public Transport {
   absl::StatusOr<Response> Receive(const Request& request,
                                    const std::shared_ptr<Exchange>& exchange,
                                    SteadyClock::time_point deadline) {
-    cpprest::http_response answer = Await(
-        exchange, client_.request(ToLibrary(request), exchange->source.get_token()), deadline);
-    Response response = Head(answer);
     const auto too_large = [&] {
       return absl::ResourceExhaustedError(absl::StrCat(
           Name(request), ": the answer is larger than ", request.max_response_bytes, " bytes"));
     };
-    if (answer.headers().content_length() > request.max_response_bytes) return too_large();
-    response.body.reserve(static_cast<size_t>(answer.headers().content_length()));
-    const auto body = answer.body().streambuf();
-    while (const size_t count = ReadSome(exchange, body, deadline)) {
-      if (count > request.max_response_bytes - response.body.size()) return too_large();
-      response.body.append(reinterpret_cast<const char*>(exchange->buffer.data()), count);
+    exchange->LimitWhole(request.max_response_bytes);
+    const cpprest::http_response answer = Begin(request, exchange, deadline);
+    Response response = Head(answer);
+    const uint64_t length = answer.headers().content_length();
+    if (length > request.max_response_bytes) return too_large();
+    exchange->Expect(static_cast<size_t>(length));
+    try {
+      response.body = exchange->TakeWhole(deadline);
+    } catch (const BodyTooLarge&) {
+      return too_large();
     }
     return response;
+  }
+
+  // Sends the request and answers when there is a head; the body goes to the exchange.
+  cpprest::http_response Begin(const Request& request, const std::shared_ptr<Exchange>& exchange,
+                               SteadyClock::time_point deadline) {
+    cpprest::http_request message = ToLibrary(request);
+    message.set_response_stream(exchange->MakeSink());
+    cpprest::http_response answer =
+        exchange->Await(client_.request(message, exchange->token()), deadline);
+    exchange->EndWith(answer.content_ready().then([](const cpprest::http_response&) {}));
+    return answer;
   }
 
   absl::Status StreamOnce(const Request& request, StreamHandler& handler,
@@ -309,16 +272,13 @@ class CpprestTransport final : public Transport {
 
   absl::Status ReceiveStream(const Request& request, StreamHandler& handler,
                              const std::shared_ptr<Exchange>& exchange) {
-    cpprest::http_response answer =
-        Await(exchange, client_.request(ToLibrary(request), exchange->source.get_token()),
-              DeadlineAfter(request.timeout));
+    const cpprest::http_response answer = Begin(request, exchange, DeadlineAfter(request.timeout));
     const Response head = Head(answer);
     if (absl::Status wanted = handler.OnHead(head.status, head.headers); !wanted.ok()) {
       return wanted;
     }
-    const auto body = answer.body().streambuf();
-    while (const size_t count = ReadSome(exchange, body, DeadlineAfter(request.timeout))) {
-      const absl::string_view bytes(reinterpret_cast<const char*>(exchange->buffer.data()), count);
+    std::string bytes;
+    while (exchange->TakeSome(bytes, DeadlineAfter(request.timeout))) {
       if (absl::Status wanted = handler.OnData(bytes); !wanted.ok()) return wanted;
     }
     return absl::OkStatus();
@@ -329,18 +289,6 @@ class CpprestTransport final : public Transport {
     head.status = answer.status_code();
     for (const auto& [name, value] : answer.headers()) head.headers.emplace_back(name, value);
     return head;
-  }
-
-  // Into exchange->buffer; 0 at the end of the body. Waits for one byte and takes
-  // what came with it: to ask for more at once would wait until all of it is there.
-  static size_t ReadSome(const std::shared_ptr<Exchange>& exchange,
-                         streams::streambuf<uint8_t> body, SteadyClock::time_point deadline) {
-    std::vector<uint8_t>& buffer = exchange->buffer;
-    const size_t first = Await(exchange, body.getn(buffer.data(), 1), deadline);
-    if (first == 0) return 0;
-    const size_t more = std::min(body.in_avail(), buffer.size() - 1);
-    if (more == 0) return 1;
-    return 1 + Await(exchange, body.getn(buffer.data() + 1, more), deadline);
   }
 
   // Runs `body` and turns what it throws into a status.

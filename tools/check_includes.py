@@ -73,7 +73,7 @@ def matches(pattern):
     return lambda file: bool(re.fullmatch(pattern, file.path))
 
 
-TRANSPORT = matches(r"http/cpprest_transport\.cc")
+TRANSPORT = matches(r"http/cpprest_(transport\.cc|body\.(h|cc))")
 SERVERS = matches(r"controller/barrier_(server\.cc|relay\.(h|cc))|"
                   r"health/http_(server\.cc|listener\.(h|cc))")
 TLS = matches(r"http/(cpprest_transport|tls)\.cc|probe/stream\.cc")
