@@ -300,9 +300,7 @@ void StatusBoard::Report(PassReport report) {
   }
   std::vector<DecisionStatus> news = News(report, *record, before.get());
   std::optional<WorkRequestStatus> ended = EndedIn(report);
-  record->preview = std::move(report.preview);
-  // The next pass has it; it is large, and nobody asks here.
-  record->preview.input.memory = record->preview.plan.memory = drain::Memory();
+  record->pass = PackedPass(std::move(report.preview));
   absl::MutexLock lock(&mutex_);
   records_[key] = std::move(record);
   for (DecisionStatus& item : news) Keep(decisions_, std::move(item), kMaxDecisions);
@@ -425,10 +423,12 @@ absl::StatusOr<PodExplanation> StatusBoard::Explain(const kube::ObjectKey& pod,
       if (decision.pod == name) explanation.history.push_back(decision);
     }
   }
+  std::vector<Preview> unpacked;
+  unpacked.reserve(records.size());
   std::vector<const Preview*> passes;
   for (const auto& record : records) {
-    passes.push_back(&record->preview);
-    ExplainPod(record->preview, explanation);
+    passes.push_back(&unpacked.emplace_back(record->pass.Unpack()));
+    ExplainPod(unpacked.back(), explanation);
   }
   if (explanation.sets.empty() && explanation.history.empty()) return NoSetKnows(pod, passes);
   for (SetExplanation& set : explanation.sets) set.at = std::min(set.at, now);

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "controller/packed_pass.h"
 #include "controller/pod_explanation.h"
 #include "controller/preview.h"
 #include "controller/topology.h"
@@ -67,7 +68,7 @@ class StatusBoard {
   using Said = std::map<drain::BackendKey, std::vector<std::string>>;
   // Of one pass; immutable once it is on the board.
   struct Record {
-    Preview preview;
+    PackedPass pass;
     health::LoadBalancerStatus load_balancer;
     std::vector<health::DrainStatus> drains;
     std::vector<health::WorkRequestStatus> work_requests;

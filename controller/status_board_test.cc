@@ -1,13 +1,16 @@
 #include "controller/status_board.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "controller/golden_case.h"
+#include "controller/packed_pass.h"
 #include "controller/snapshot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -215,6 +218,88 @@ TEST_F(StatusBoardTest, AnUnknownPodIsAnErrorThatNamesWhatIsKnown) {
       Explain({"shop", "nobody"}),
       AllOf(HasSubstr("Pod shop/nobody: no backend set knows it"), HasSubstr("to one: web")));
   EXPECT_THAT(Explain({"other", "x"}), HasSubstr("no Service of namespace other"));
+}
+
+// What is read of a pass when somebody asks about its Pods.
+std::string AllOfIt(const Preview& pass) {
+  Snapshot known{.about = "what is kept", .input = {}};
+  known.input.now = pass.input.now;
+  known.input.load_balancer = pass.input.load_balancer;
+  known.input.paused = pass.input.paused;
+  known.input.read = pass.input.read;
+  known.input.sets = pass.input.sets;
+  known.input.ledger = pass.plan.ledger;
+  std::string text = EncodeSnapshot(known);
+  std::set<kube::ObjectKey> pods;
+  for (const drain::SetInput& set : pass.input.sets) {
+    for (const drain::Endpoint& endpoint : set.endpoints) pods.insert(endpoint.pod);
+  }
+  for (const drain::Decision& decision : pass.plan.decisions) {
+    pods.insert(decision.pod);
+    absl::StrAppend(&text, decision.key.backend.value(), decision.pod_uid, " ",
+                    static_cast<int>(decision.rule), static_cast<int>(decision.hold),
+                    decision.want_drained, decision.want_offline, absl::FormatTime(decision.until),
+                    absl::FormatTime(decision.deadline), "\n");
+  }
+  for (const kube::ObjectKey& pod : pods) {
+    PodExplanation explanation;
+    explanation.pod = pod;
+    ExplainPod(pass, explanation);
+    absl::StrAppend(&text, ExplanationToJson(explanation), "\n");
+  }
+  return text;
+}
+
+TEST(PackedPass, HoldsWhatIsReadOfEachGoldenCase) {
+  const std::vector<std::string> cases = ListCases(kGoldenFolder, kSnapshotSuffix);
+  ASSERT_GT(cases.size(), 50u);
+  for (const std::string& golden_case : cases) {
+    Preview pass = PassOf(golden_case);
+    for (drain::SetInput& set : pass.input.sets) set.membership.reset();
+    const std::string whole = AllOfIt(pass);
+    EXPECT_EQ(AllOfIt(PackedPass(std::move(pass)).Unpack()), whole) << golden_case;
+  }
+}
+
+TEST(PackedPass, IsSmallAndKeepsTimesThatAreNotWholeSeconds) {
+  Preview pass;
+  pass.input.sets.resize(2);
+  const absl::Time times[] = {absl::InfinitePast(), absl::InfiniteFuture(), absl::UnixEpoch(),
+                              absl::UnixEpoch() - absl::Nanoseconds(1),
+                              absl::FromUnixNanos(1'796'000'000'123'456'789)};
+  for (int i = 0; i < 512; ++i) {
+    drain::Endpoint& endpoint = pass.input.sets[i % 2].endpoints.emplace_back();
+    endpoint.ip = absl::StrCat("10.1.", i / 256, ".", i % 256);
+    endpoint.port = 8080;
+    endpoint.backend = oci::MakeBackendName(endpoint.ip, endpoint.port);
+    endpoint.pod = {"shop", absl::StrCat("web-5b774487c9-", 10'000 + i)};
+    endpoint.uid = endpoint.cached_uid =
+        absl::StrCat("0f3c8a52-91d4-4b8e-a7c1-", 100'000'000'000 + i);
+    endpoint.deletion_timestamp = times[i % 5];
+    endpoint.lookup.state = drain::LookupState::kNotAsked;
+    endpoint.workload = i - 1;
+    drain::Decision& decision = pass.plan.decisions.emplace_back();
+    decision.key = {oci::BackendSetName("bs_f151df96ee98ff0"), endpoint.backend};
+    decision.pod = endpoint.pod;
+    decision.pod_uid = endpoint.uid;
+    decision.until = times[(i + 1) % 5];
+    decision.deadline = times[(i + 2) % 5];
+    decision.hold = drain::Hold::kNotActive;
+  }
+  const PackedPass packed(pass);
+  EXPECT_LT(packed.bytes(), 512 * 130u);
+  const Preview again = packed.Unpack();
+  for (int i = 0; i < 512; ++i) {
+    const drain::Endpoint& before = pass.input.sets[i % 2].endpoints[i / 2];
+    const drain::Endpoint& after = again.input.sets[i % 2].endpoints[i / 2];
+    ASSERT_EQ(after.backend, before.backend);
+    ASSERT_EQ(after.deletion_timestamp, before.deletion_timestamp);
+    ASSERT_EQ(after.workload, before.workload);
+    ASSERT_EQ(again.plan.decisions[i].until, pass.plan.decisions[i].until);
+    ASSERT_EQ(again.plan.decisions[i].deadline, pass.plan.decisions[i].deadline);
+    ASSERT_EQ(again.plan.decisions[i].pod_uid, pass.plan.decisions[i].pod_uid);
+    ASSERT_EQ(again.plan.decisions[i].hold, pass.plan.decisions[i].hold);
+  }
 }
 
 TEST(ParsePodName, TakesNamespaceAndName) {
