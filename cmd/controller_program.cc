@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/random.h"
 #include "cmd/barrier_flags.h"
 #include "cmd/clients.h"
@@ -226,6 +227,7 @@ class Program {
 }  // namespace
 
 int RunController(int argc, char** argv, const ControllerHooks& hooks) {
+  base::ShareHeaps();
   const absl::StatusOr<CommandLine> line = ParseCommandLine(argc, argv);
   if (!line.ok()) return Complain(kProgram, line.status());
   if (line->help) {

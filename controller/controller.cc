@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/heap.h"
 #include "controller/routing.h"
 #include "controller/supervised_api.h"
 #include "glog/logging.h"
@@ -406,11 +407,21 @@ void Controller::TellForbidden() {
 }
 
 void Controller::WorkLoop() {
+  enum { kNoneYet, kFirstPasses, kGaveBack } memory = kNoneYet;
   while (!queue_.closed()) {
     health::Tick();
     const std::optional<oci::Ocid> load_balancer = queue_.Take(kIdleTick);
     health::Tick();
-    if (!load_balancer.has_value()) continue;
+    if (!load_balancer.has_value()) {
+      // All load balancers are read and planned for in the first seconds, which takes
+      // more memory than anything that follows.
+      if (memory == kFirstPasses) {
+        base::GiveBackMemory();
+        memory = kGaveBack;
+      }
+      continue;
+    }
+    if (memory == kNoneYet) memory = kFirstPasses;
     queue_.Done(*load_balancer, reconciler_.Pass(*load_balancer));
     // The term has ended meanwhile: what the pass saw is another's affair.
     if (elector_ != nullptr && !leads()) status_.Forget(*load_balancer);

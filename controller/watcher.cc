@@ -1,20 +1,22 @@
 #include "controller/watcher.h"
 
-#include <malloc.h>
-
+#include <future>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/heap.h"
+#include "controller/supervised_api.h"
 #include "glog/logging.h"
 #include "health/this_loop.h"
+#include "kube/metadata_decoder.h"
 
 namespace controller {
 namespace {
 
-// How many pages of Pods are read and decoded at a time in this process. One is
-// megabytes: those of all namespaces at once would be the most memory that it ever
-// takes.
-constexpr int kListsAtOnce = 4;
+// How many pages of Pods are read and decoded at a time in this process, each with the
+// next one on its way. One is a megabyte: those of all namespaces at once would be the
+// most memory that it ever takes.
+constexpr int kListsAtOnce = 2;
 
 // A thread that waits for its turn ticks so often.
 constexpr absl::Duration kTurnPoll = absl::Milliseconds(500);
@@ -47,12 +49,35 @@ Turns& ListTurns() {
   return *turns;
 }
 
-// The memory of the pages, which the allocator would keep for ever.
-void GiveBackMemory() {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
-}
+// The pages of a list. One is as long on its way as it takes to be read: each is asked
+// for while the one before it is read, on a thread of its own.
+class Pages {
+ public:
+  explicit Pages(const Watcher::Parts& parts) : parts_(parts) {}
+
+  // The page, and with `ahead` the next one is asked for.
+  absl::StatusOr<std::string> Get(const kube::ListRequest& request, bool ahead) {
+    absl::StatusOr<std::string> page = absl::UnavailableError("not asked for");
+    if (next_page_.valid() && next_.continue_token == request.continue_token) {
+      const health::DeclaredWait wait(parts_.clock.Monotonic() + kListBound);
+      page = next_page_.get();
+    } else {
+      page = parts_.api.List(request);
+    }
+    next_page_ = {};
+    next_ = request;
+    next_.continue_token = page.ok() && ahead ? kube::ContinueTokenAhead(*page) : "";
+    if (!next_.continue_token.empty()) {
+      next_page_ = std::async(std::launch::async, [this] { return parts_.api.List(next_); });
+    }
+    return page;
+  }
+
+ private:
+  const Watcher::Parts& parts_;
+  kube::ListRequest next_;
+  std::future<absl::StatusOr<std::string>> next_page_;  // of next_
+};
 
 }  // namespace
 
@@ -110,6 +135,7 @@ void Watcher::Watch(const kube::WatchRequest& request) {
 
 void Watcher::Run() {
   const health::ThisLoop loop(parts_.vitals, absl::StrCat("watch ", target_.ToString()));
+  Pages pages(parts_);
   while (!stop_.HasBeenNotified()) {
     health::Tick();
     const kube::Reflector::Step step = reflector_.Next(parts_.clock.Now());
@@ -117,10 +143,10 @@ void Watcher::Run() {
       case kube::Reflector::StepKind::kList: {
         const bool waits = target_.resource == kube::Resource::kPods;
         if (waits && !ListTurns().Take()) break;
-        reflector_.OnPage(parts_.api.List(step.list), parts_.clock.Now());
+        reflector_.OnPage(pages.Get(step.list, !stop_.HasBeenNotified()), parts_.clock.Now());
         if (waits) ListTurns().GiveBack();
         const kube::Reflector::Step next = reflector_.Next(parts_.clock.Now());
-        if (waits && next.kind == kube::Reflector::StepKind::kWatch) GiveBackMemory();
+        if (waits && next.kind == kube::Reflector::StepKind::kWatch) base::GiveBackMemory();
         break;
       }
       case kube::Reflector::StepKind::kWatch:

@@ -6,6 +6,7 @@
 #include "fuzz/fuzzer.h"
 #include "kube/access.h"
 #include "kube/decoder.h"
+#include "kube/metadata_decoder.h"
 
 namespace {
 
@@ -51,6 +52,7 @@ void RequireBounds(const kube::Object& object) {
 }
 
 void DecodeAs(kube::Resource resource, absl::string_view text) {
+  static_cast<void>(kube::ContinueTokenAhead(text));
   const absl::StatusOr<kube::ListPage> page = kube::DecodeListPage(resource, text);
   RequireAnswer(page.status());
   if (page.ok()) {

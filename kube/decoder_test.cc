@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kube/decode_for_test.h"
+#include "kube/metadata_decoder.h"
 #include "kube/recorded.h"
 
 namespace kube {
@@ -295,6 +296,19 @@ TEST(DecodeWatchEvent, SaysThatTheRecordedExpiryNeedsANewList) {
   EXPECT_EQ(event->type, WatchEventType::kError);
   EXPECT_EQ(event->error.code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(event->error.message(), HasSubstr("too old resource version: 1 (306)"));
+}
+
+TEST(ContinueTokenAhead, IsThatOfThePageWhereItsMetadataComesFirst) {
+  const std::string head =
+      R"({"kind":"PodList","metadata":{"resourceVersion":"7","continue":"n"},)";
+  EXPECT_EQ(ContinueTokenAhead(head + R"("items":[{"metadata":{"name":"a"}}]})"), "n");
+  EXPECT_EQ(ContinueTokenAhead(head + R"("items":[ and no JSON at all)"), "n") << "not looked at";
+  EXPECT_EQ(ContinueTokenAhead(R"({"metadata":{"continue":""},"items":[]})"), "");
+  EXPECT_EQ(ContinueTokenAhead(R"({"items":[],"metadata":{"continue":"late"}})"), "");
+  EXPECT_EQ(ContinueTokenAhead(R"({"items":[{"metadata":{"continue":"an object's"}}]})"), "");
+  for (const char* other : {"", "{", "[]", "7", R"({"metadata":{"continue":7}})"}) {
+    EXPECT_EQ(ContinueTokenAhead(other), "") << other;
+  }
 }
 
 TEST(DecodeWatchEvent, RefusesWhatIsNoEvent) {

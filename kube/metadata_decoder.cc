@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/json.h"
 #include "rapidjson/error/en.h"
+#include "rapidjson/memorystream.h"
 #include "rapidjson/reader.h"
 #include "rapidjson/stream.h"
 
@@ -96,7 +97,9 @@ bool IsPlain(absl::string_view text) {
 // answers whether to go on.
 class PageHandler {
  public:
-  explicit PageHandler(Resource resource) : resource_(resource) {}
+  // `head_only`: reading ends where the items begin.
+  explicit PageHandler(Resource resource, bool head_only = false)
+      : resource_(resource), head_only_(head_only) {}
 
   bool Null() {
     if (skipped_ > 0) return true;
@@ -135,7 +138,7 @@ class PageHandler {
   }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     if (skipped_ == 0) field_ = FieldNamed(absl::string_view(text, size));
-    return true;
+    return !head_only_ || field_ != Field::kItems;
   }
   bool StartObject() { return Start(/*is_array=*/false); }
   bool StartArray() { return Start(/*is_array=*/true); }
@@ -143,6 +146,7 @@ class PageHandler {
   bool EndArray(rapidjson::SizeType) { return End(); }
 
   bool too_deep() const { return too_deep_; }
+  const std::string& continue_token() const { return page_.continue_token; }
 
   absl::StatusOr<ListPage> Finish() && {
     if (!list_error_.empty()) return absl::InvalidArgumentError(list_error_);
@@ -332,6 +336,7 @@ class PageHandler {
   }
 
   const Resource resource_;
+  const bool head_only_;
   Where where_[kMaxWhere] = {Where::kOutside};
   int depth_ = 0;
   int skipped_ = 0;  // open brackets within a container that does not matter
@@ -347,6 +352,15 @@ class PageHandler {
 };
 
 }  // namespace
+
+std::string ContinueTokenAhead(absl::string_view json) {
+  rapidjson::MemoryStream stream(json.data(), json.size());
+  PageHandler handler(Resource::kPods, /*head_only=*/true);
+  rapidjson::Reader reader;
+  // Ends with an error at the items. Other metadata than a list's has no such member.
+  reader.Parse<rapidjson::kParseIterativeFlag>(stream, handler);
+  return handler.continue_token();
+}
 
 absl::StatusOr<ListPage> DecodeMetadataPage(Resource resource, absl::string_view json) {
   if (absl::StrContains(json, '\0')) {
