@@ -19,11 +19,17 @@ class Shared {
   Shared() : value_(std::make_shared<const T>()) {}
   Shared(T value)  // NOLINT: stands for a T
       : value_(std::make_shared<const T>(std::move(value))) {}
+  // A part of what another one holds, which lives as long as any of them.
+  template <typename Whole>
+  Shared(const Shared<Whole>& whole, const T& part) : value_(whole.value_, &part) {}
 
   const T& operator*() const { return *value_; }
   const T* operator->() const { return value_.get(); }
 
  private:
+  template <typename>
+  friend class Shared;
+
   std::shared_ptr<const T> value_;
 };
 

@@ -3,6 +3,7 @@
 //   bazel run -c opt //bench:plan
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@
 
 namespace {
 
-constexpr char kSet[] = "bs_1";
+constexpr char kSet[] = "bs_f151df96ee98ff0";
 constexpr int kPort = 8080;
+constexpr int kStride = 37;  // without a common factor with the numbers of backends below
 
 const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
 
@@ -47,10 +49,12 @@ drain::Input MakeInput(int backends, int terminating) {
   set.service = {"v1", "Service", {"shop", "web"}, "s"};
   set.opted_in = set.publishes_terminating = true;
   set.target_port = kPort;
+  for (int i = 0; i < backends; ++i) set.endpoints.push_back(EndpointOf(i, terminating));
+  // Endpoint slices have their own order.
   std::vector<std::string> names;
   for (int i = 0; i < backends; ++i) {
-    set.endpoints.push_back(EndpointOf(i, terminating));
-    names.push_back(set.endpoints.back().backend.value());
+    const int next = static_cast<int>(int64_t{i} * kStride % backends);
+    names.push_back(set.endpoints[static_cast<size_t>(next)].backend.value());
   }
   drain::Membership membership;
   membership.answered = true;

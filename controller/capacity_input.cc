@@ -96,7 +96,7 @@ class FactCollector {
 
   bool IsOurs(const drain::BackendKey& key) const {
     const auto entry = photograph_.ledger.find(key);
-    return photograph_.memory.known.count(key) != 0 ||
+    return photograph_.memory.known.Contains(key) ||
            (entry != photograph_.ledger.end() && !entry->second.pod_uid.empty());
   }
 

@@ -79,10 +79,10 @@ absl::StatusOr<oci::WorkRequestId> Executor::Send(const oci::Ocid& load_balancer
   const oci::WriteGuard guard = GuardFor(write);
   edges_.budget.Spend();
   if (write.whole_set) {
-    return edges_.oci.UpdateBackendSet(load_balancer, write.base, write.change, guard);
+    return edges_.oci.UpdateBackendSet(load_balancer, *write.base, write.change, guard);
   }
   const auto& [name, flags] = *write.change.flips.begin();
-  for (const oci::Backend& backend : write.base.backends) {
+  for (const oci::Backend& backend : write.base->backends) {
     if (backend.name == name) {
       return edges_.oci.UpdateBackend(load_balancer, write.set, backend, flags, guard);
     }

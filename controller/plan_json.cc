@@ -130,7 +130,7 @@ std::string PlanToJson(const drain::Input& input, const drain::Plan& plan) {
       .Raw("questions", QuestionsJson(plan.questions))
       .Raw("write", plan.write.has_value() ? WriteJson(*plan.write) : "null")
       .Raw("flips", JsonArray(flips, FlipJson))
-      .Raw("decisions", JsonArray(plan.decisions, DecisionJson))
+      .Raw("decisions", JsonArray(drain::AllDecisions(input, plan), DecisionJson))
       .Raw("acknowledgements", JsonArray(plan.acknowledgements, AcknowledgementJson))
       .Raw("gates", JsonArray(plan.gates, GateJson))
       .Raw("notices", JsonArray(plan.notices,

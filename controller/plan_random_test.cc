@@ -180,11 +180,10 @@ class WorldMaker {
     for (const auto& [name, set] : input.read->load_balancer->backend_sets) {
       for (const oci::Backend& backend : set.backends) {
         const drain::BackendKey key{name, backend.name};
-        if (!Chance(4)) memory.registered_at[key] = now_ - absl::Seconds(random_.Between(0, 60));
+        if (!Chance(4)) memory.registered_at.Put(key, now_ - absl::Seconds(random_.Between(0, 60)));
         if (backend.drain && Chance(2)) memory.last_drained.insert(key);
-        if (Chance(4))
-          memory.known[key] =
-              drain::KnownBackend{.pod_uid = "u1", .pod = "", .seen_deleted = Chance(2)};
+        if (!Chance(4)) continue;
+        memory.known.Put(key, {.pod_uid = "u1", .pod = "", .seen_deleted = Chance(2)});
       }
     }
     if (Chance(5)) {
@@ -269,9 +268,9 @@ void ExpectPromisesKept(const drain::Input& input, const drain::Plan& plan) {
     for (const drain::Member& member : set->membership->members) EXPECT_NE(member.backend, name);
   }
   if (!write.whole_set) return;
-  const auto body = oci::EncodeBackendSetUpdate(write.base, write.change);
+  const auto body = oci::EncodeBackendSetUpdate(*write.base, write.change);
   ASSERT_TRUE(body.ok()) << body.status();
-  const absl::Status lossless = oci::CheckLossless(write.base, write.change, *body);
+  const absl::Status lossless = oci::CheckLossless(*write.base, write.change, *body);
   EXPECT_TRUE(lossless.ok()) << lossless;
 }
 

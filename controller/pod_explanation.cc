@@ -51,13 +51,14 @@ std::string InSet(const drain::Input& input, const drain::BackendKey& key) {
 }
 
 // Backends by which a set knows the Pod.
-std::set<oci::BackendName> BackendsOf(const Preview& pass, const drain::SetInput& set,
-                                      const kube::ObjectKey& pod) {
+std::set<oci::BackendName> BackendsOf(const Preview& pass,
+                                      const std::vector<drain::Decision>& decisions,
+                                      const drain::SetInput& set, const kube::ObjectKey& pod) {
   std::set<oci::BackendName> backends;
   for (const drain::Endpoint& endpoint : set.endpoints) {
     if (endpoint.pod == pod) backends.insert(endpoint.backend);
   }
-  for (const drain::Decision& decision : pass.plan.decisions) {
+  for (const drain::Decision& decision : decisions) {
     if (decision.key.set == set.name && decision.pod == pod) backends.insert(decision.key.backend);
   }
   for (const auto& [key, entry] : pass.plan.ledger) {
@@ -86,7 +87,6 @@ SetExplanation ExplainSet(const Preview& pass, const drain::SetInput& set,
   out.endpoint = FindIn(set.endpoints, [&](const drain::Endpoint& endpoint) {
     return endpoint.backend == backend && endpoint.pod == pod;
   });
-  out.decision = FindIn(pass.plan.decisions, is_it);
   out.progress = FindIn(pass.plan.acknowledgements, is_it);
   out.gate = FindIn(pass.plan.gates, is_it);
   const auto entry = pass.plan.ledger.find(out.key);
@@ -97,9 +97,12 @@ SetExplanation ExplainSet(const Preview& pass, const drain::SetInput& set,
 }  // namespace
 
 void ExplainPod(const Preview& pass, PodExplanation& explanation) {
+  const std::vector<drain::Decision> decisions = drain::AllDecisions(pass.input, pass.plan);
   for (const drain::SetInput& set : pass.input.sets) {
-    for (const oci::BackendName& backend : BackendsOf(pass, set, explanation.pod)) {
-      explanation.sets.push_back(ExplainSet(pass, set, backend, explanation.pod));
+    for (const oci::BackendName& backend : BackendsOf(pass, decisions, set, explanation.pod)) {
+      SetExplanation& out =
+          explanation.sets.emplace_back(ExplainSet(pass, set, backend, explanation.pod));
+      out.decision = FindIn(decisions, [&](const auto& item) { return item.key == out.key; });
     }
   }
 }

@@ -228,7 +228,7 @@ absl::StatusOr<CapacityKeeper::Preview> Reconciler::MakeCapacityPreview(
 }
 
 void Reconciler::TellDryRun(const Preview& preview, LbState& state) {
-  const std::vector<drain::Decision>& decisions = preview.plan.decisions;
+  const std::vector<drain::Decision> decisions = drain::AllDecisions(preview.input, preview.plan);
   std::erase_if(state.told_dry, [&](const auto& told) {
     return std::none_of(decisions.begin(), decisions.end(), [&](const drain::Decision& decision) {
       return decision.key == told.first && decision.pod_uid == told.second;

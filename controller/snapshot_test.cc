@@ -205,7 +205,7 @@ TEST(Snapshot, ReadsValues) {
   EXPECT_EQ(sets.at(oci::BackendSetName("bs_y")).name.value(), "other");
   const drain::BackendKey key{oci::BackendSetName("bs_x"), oci::BackendName("10.0.0.1:8080")};
   EXPECT_TRUE(input.ledger.at(key).by_operator);
-  EXPECT_EQ(input.memory.registered_at.at(key), absl::InfinitePast());
+  EXPECT_EQ(*input.memory.registered_at.Find(key), absl::InfinitePast());
   EXPECT_EQ(input.memory.service_times[1], absl::Milliseconds(11250));
 }
 

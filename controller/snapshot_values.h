@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "base/json.h"
 #include "base/strong_string.h"
+#include "drain/backend_map.h"
 #include "drain/input.h"
 #include "drain/memory.h"
 #include "kube/types.h"
@@ -149,6 +150,16 @@ absl::Status ReadValue(const rapidjson::Value& value, const std::string& path,
   return absl::OkStatus();
 }
 
+template <typename V>
+absl::Status ReadValue(const rapidjson::Value& value, const std::string& path,
+                       const SnapshotContext& context, drain::BackendMap<V>& out) {
+  std::map<drain::BackendKey, V> read;
+  const absl::Status status = ReadValue(value, path, context, read);
+  out = {};
+  for (const auto& [key, element] : read) out.Put(key, element);
+  return status;
+}
+
 template <typename Elements>
 rapidjson::Value WriteList(const Elements& elements, SnapshotWriter& writer) {
   rapidjson::Value list(rapidjson::kArrayType);
@@ -176,6 +187,18 @@ rapidjson::Value WriteValue(const std::map<K, V>& value, SnapshotWriter& writer)
                      writer.allocator);
   }
   return object;
+}
+
+// In the order of the keys.
+template <typename V>
+rapidjson::Value WriteValue(const drain::BackendMap<V>& value, SnapshotWriter& writer) {
+  std::map<drain::BackendKey, V> sorted;
+  for (const oci::BackendSetName& set : value.Sets()) {
+    for (const auto& [backend, element] : *value.Of(set)) {
+      sorted.try_emplace({set, oci::BackendName(backend)}, element);
+    }
+  }
+  return WriteValue(sorted, writer);
 }
 
 }  // namespace controller

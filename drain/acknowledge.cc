@@ -38,7 +38,7 @@ bool IsCaredFor(const Draft& draft, const std::string& uid) {
 const oci::Backend* FindUnderNicPort(const SetDraft& set, const Endpoint& endpoint) {
   const int port = set.input->target_port;
   if (port <= 0 || port == endpoint.port) return nullptr;
-  return set.backends.Find(oci::MakeBackendName(endpoint.ip, port).value());
+  return set.FindBackend(oci::MakeBackendName(endpoint.ip, port).value());
 }
 
 // Acknowledges the Pods of one set.
@@ -53,9 +53,10 @@ class SetAcknowledger {
   }
 
   void Run() {
-    for (const Endpoint& endpoint : set_.input->endpoints) {
-      const auto verdict = set_.verdicts.find(endpoint.backend);
-      if (verdict != set_.verdicts.end()) AddEndpoint(endpoint, verdict->second);
+    for (size_t i = 0; i < set_.input->endpoints.size(); ++i) {
+      const int position = set_.verdicts.PositionOfEndpoint(i);
+      if (position == SetVerdicts::kNone) continue;
+      AddEndpoint(set_.input->endpoints[i], set_.verdicts.all()[static_cast<size_t>(position)]);
     }
     AddEntries();
     AddUnpublished();
@@ -79,7 +80,7 @@ class SetAcknowledger {
     // The address belongs to a live Pod: requests go there, not to this one.
     if (verdict.want == Want::kUndrained) return DrainProgress::kNotRegistered;
     const BackendKey key = set_.Key(endpoint.backend);
-    const oci::Backend* backend = set_.backends.Find(endpoint.backend.value());
+    const oci::Backend* backend = set_.BackendOf(verdict);
     const oci::Backend* other = FindUnderNicPort(set_, endpoint);
     if (other != nullptr && !other->drain) return DrainProgress::kWaiting;
     const auto entry = draft_.plan.ledger.find(key);
@@ -111,15 +112,15 @@ class SetAcknowledger {
     for (auto it = ledger.lower_bound({set_.input->name, oci::BackendName()});
          it != ledger.end() && it->first.set == set_.input->name; ++it) {
       const LedgerEntry& entry = it->second;
-      const auto verdict = set_.verdicts.find(it->first.backend);
-      const bool ends = verdict == set_.verdicts.end() || verdict->second.want == Want::kDrained;
+      const Verdict* verdict = set_.verdicts.Find(it->first.backend.value());
+      const bool ends = verdict == nullptr || verdict->want == Want::kDrained;
       if (!ends || entry.by_operator || added_.contains(entry.pod_uid)) continue;
       Acknowledgement acknowledgement;
       acknowledgement.key = it->first;
       acknowledgement.pod = {set_.input->service.key.ns, entry.pod};
       acknowledgement.pod_uid = entry.pod_uid;
       acknowledgement.deadline = entry.deadline;
-      const oci::Backend* backend = set_.backends.Find(it->first.backend.value());
+      const oci::Backend* backend = set_.FindBackend(it->first.backend.value());
       if (LetGo(backend, entry)) acknowledgement.progress = DrainProgress::kDrained;
       Add(std::move(acknowledgement));
     }
@@ -128,13 +129,13 @@ class SetAcknowledger {
   // Pods that left publication undrained and wait for the ingress controller.
   void AddUnpublished() {
     for (const oci::BackendName& name : set_.pending_removal) {
-      const auto known = draft_.plan.memory.known.find(set_.Key(name));
-      if (known == draft_.plan.memory.known.end()) continue;
-      TellRoutable(name, known->second);
-      if (added_.contains(known->second.pod_uid)) continue;
+      const KnownBackend* known = draft_.plan.memory.known.Find(set_.Key(name));
+      if (known == nullptr) continue;
+      TellRoutable(name, *known);
+      if (added_.contains(known->pod_uid)) continue;
       Acknowledgement acknowledgement;
       acknowledgement.key = set_.Key(name);
-      acknowledgement.pod_uid = known->second.pod_uid;
+      acknowledgement.pod_uid = known->pod_uid;
       Add(std::move(acknowledgement));
     }
   }
@@ -142,8 +143,8 @@ class SetAcknowledger {
   // Its process has ended: whether its deadline has come or not, the drain is late.
   void TellRoutable(const oci::BackendName& name, const KnownBackend& known) {
     // An address that is only not published is not that of a Pod that has ended.
-    const bool gone = set_.ruled && set_.verdicts.count(name) == 0;
-    if (!gone || !known.seen_deleted || set_.backends.Find(name.value())->drain) return;
+    const bool gone = set_.ruled && set_.verdicts.Find(name.value()) == nullptr;
+    if (!gone || !known.seen_deleted || set_.FindBackend(name.value())->drain) return;
     Notice notice;
     notice.kind = NoticeKind::kDrainDeadlineMissed;
     notice.regarding = set_.input->service;
@@ -220,7 +221,7 @@ void ObserveWaiters(Draft& draft) {
   std::set<std::string> waited;
   std::map<std::string, LastDeleted> last;
   for (const SetDraft& set : draft.sets) {
-    for (const auto& [name, verdict] : set.verdicts) {
+    for (const Verdict& verdict : set.verdicts.all()) {
       if (verdict.want != Want::kDrained) continue;
       const std::string& uid = verdict.endpoint->uid;
       const bool waits = in.waiters.count(uid) != 0 || memory.waited.count(uid) != 0;
@@ -263,9 +264,9 @@ void ObserveAbsence(Draft& draft) {
   for (const SetDraft& set : draft.sets) {
     if (!set.input->opted_in) continue;
     const bool quiet = Quiet(draft, set);
-    for (const auto& [name, verdict] : set.verdicts) {
-      if (verdict.want != Want::kDrained || set.backends.Find(name.value()) != nullptr) continue;
-      const BackendKey key = set.Key(name);
+    for (const Verdict& verdict : set.verdicts.all()) {
+      if (verdict.want != Want::kDrained || set.BackendOf(verdict) != nullptr) continue;
+      const BackendKey key = set.Key(verdict.endpoint->backend);
       const std::string& uid = verdict.endpoint->uid;
       const auto before = memory.not_registered.find(key);
       if (quiet || (before != memory.not_registered.end() && before->second == uid)) {

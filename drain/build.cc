@@ -89,19 +89,19 @@ bool HaveFreshLook(Draft& draft) {
 // We have taken the backend out since: it comes back as its Pod is now, which may be
 // another one with the same address.
 void KeepJudgement(const SetDraft& set, const oci::Backend& backend, Write& write) {
-  const auto found = set.verdicts.find(backend.name);
-  if (found == set.verdicts.end() || found->second.want == Want::kKeep) return;
-  const bool drain = found->second.want == Want::kDrained;
+  const Verdict* found = set.verdicts.Find(backend.name.value());
+  if (found == nullptr || found->want == Want::kKeep) return;
+  const bool drain = found->want == Want::kDrained;
   const oci::BackendFlags flags{drain, drain && backend.offline};
-  if (drain) write.flips.push_back(FlipOf(set, backend.name, {true, false}, found->second));
+  if (drain) write.flips.push_back(FlipOf(set, backend.name, {true, false}, *found));
   if (flags == oci::BackendFlags{backend.drain, backend.offline}) return;
   write.change.flips[backend.name] = flags;
 }
 
 // Flags of our Services' backends as they are now, on top of a foreign version.
 void KeepFlags(const Draft& draft, const SetDraft& set, Write& write) {
-  for (const oci::Backend& backend : write.base.backends) {
-    const oci::Backend* read = set.backends.Find(backend.name.value());
+  for (const oci::Backend& backend : write.base->backends) {
+    const oci::Backend* read = set.FindBackend(backend.name.value());
     if (!IsOurs(draft, set, backend.name)) continue;
     if (read == nullptr) {
       KeepJudgement(set, backend, write);
@@ -117,9 +117,9 @@ void KeepFlags(const Draft& draft, const SetDraft& set, Write& write) {
 // answer, and who else would take it out again.
 void LeaveOutWhatLeft(const Draft& draft, const SetDraft& set, Write& write) {
   std::vector<oci::BackendName>& removals = write.change.removals;
-  for (const oci::Backend& backend : write.base.backends) {
+  for (const oci::Backend& backend : write.base->backends) {
     const std::string& name = backend.name.value();
-    if (set.backends.Find(name) != nullptr || set.endpoint_names.contains(name)) continue;
+    if (set.FindBackend(name) != nullptr || set.verdicts.IsNamed(name)) continue;
     if (!IsOurs(draft, set, backend.name)) continue;
     if (std::find(removals.begin(), removals.end(), backend.name) != removals.end()) continue;
     write.change.flips.erase(backend.name);
@@ -128,7 +128,7 @@ void LeaveOutWhatLeft(const Draft& draft, const SetDraft& set, Write& write) {
 }
 
 void AddFlips(const SetDraft& set, Write& write) {
-  const BackendIndex index(write.base);
+  const BackendIndex index(*write.base);
   for (const Wanted& wanted : set.wanted) {
     if (wanted.hold != Hold::kNone) continue;
     const oci::Backend* base = index.Find(wanted.backend->name.value());
@@ -179,11 +179,11 @@ void TellSlots(Draft& draft, const SetDraft& set, const oci::BackendSet& base,
 
 // With the brake engaged the write carries flips only.
 void AddMembership(Draft& draft, const SetDraft& set, Write& write) {
-  MembershipChange membership = ChangeOf(draft, set, write.base);
+  MembershipChange membership = ChangeOf(draft, set, *write.base);
   if (membership.empty_endpoints && !set.pending_removal.empty()) {
     TellBrake(draft, set, static_cast<int>(set.pending_removal.size()));
   }
-  const int size = static_cast<int>(write.base.backends.size());
+  const int size = static_cast<int>(write.base->backends.size());
   const int unproven = membership.unproven_removals;
   if (size >= kBrakeFrom && unproven * 100 > draft.in.options.brake_percent * size) {
     TellBrake(draft, set, unproven);
@@ -195,9 +195,10 @@ void AddMembership(Draft& draft, const SetDraft& set, Write& write) {
   }
   for (const oci::Backend& added : membership.additions) {
     if (!added.drain) continue;
-    write.flips.push_back(FlipOf(set, added.name, {true, false}, set.verdicts.at(added.name)));
+    write.flips.push_back(
+        FlipOf(set, added.name, {true, false}, *set.verdicts.Find(added.name.value())));
   }
-  if (membership.without_slot > 0) TellSlots(draft, set, write.base, membership);
+  if (membership.without_slot > 0) TellSlots(draft, set, *write.base, membership);
   write.change.additions = std::move(membership.additions);
   write.change.removals = std::move(membership.removals);
 }
@@ -253,7 +254,7 @@ bool BuildSingle(Draft& draft, SetDraft& set, WriteReason reason) {
   Write write;
   write.set = set.input->name;
   write.reason = reason;
-  write.base = *set.read;
+  write.base = {draft.in.read->load_balancer, *set.read};
   write.change.flips[first->backend->name] = FlagsFor(*first, *first->backend);
   write.flips.push_back(
       FlipOf(set, first->backend->name, {first->drain, first->offline}, first->verdict));
@@ -280,7 +281,8 @@ bool BuildWhole(Draft& draft, SetDraft& set, WriteReason reason) {
   const auto restoration = draft.plan.memory.restorations.find(write.set);
   const bool restores =
       reason == WriteReason::kRestore && restoration != draft.plan.memory.restorations.end();
-  write.base = restores ? restoration->second.foreign : *set.read;
+  write.base = restores ? restoration->second.foreign
+                        : base::Shared<oci::BackendSet>(draft.in.read->load_balancer, *set.read);
   if (restores) KeepFlags(draft, set, write);
   AddFlips(set, write);
   AddMembership(draft, set, write);

@@ -24,7 +24,7 @@ const SetInput* InputOf(const Input& input, const oci::BackendSetName& name) {
 
 bool HasPodBehind(const Input& input, const SetInput& set, const oci::BackendName& backend) {
   const BackendKey key{set.name, backend};
-  if (input.ledger.count(key) != 0 || input.memory.known.count(key) != 0) return true;
+  if (input.ledger.count(key) != 0 || input.memory.known.Contains(key)) return true;
   return std::any_of(set.endpoints.begin(), set.endpoints.end(), [&](const Endpoint& endpoint) {
     return endpoint.backend == backend ||
            oci::MakeBackendName(endpoint.ip, set.target_port) == backend;
@@ -63,14 +63,14 @@ absl::Status CheckTarget(const Input& input, const Plan& plan) {
 absl::Status CheckFlips(const Input& input, const Plan& plan) {
   const Write& write = *plan.write;
   const SetInput& set = *InputOf(input, write.set);
-  const std::map<oci::BackendName, Verdict> verdicts = JudgeSet(set);
+  const SetVerdicts verdicts(set);
   for (const Flip& flip : write.flips) {
-    const auto verdict = verdicts.find(flip.key.backend);
-    if (verdict == verdicts.end()) return Broken(write, flip.key.backend, "no endpoint names it");
-    if (flip.drain && verdict->second.want != Want::kDrained) {
+    const Verdict* verdict = verdicts.Find(flip.key.backend.value());
+    if (verdict == nullptr) return Broken(write, flip.key.backend, "no endpoint names it");
+    if (flip.drain && verdict->want != Want::kDrained) {
       return Broken(write, flip.key.backend, "drained though its Pod is not known to end");
     }
-    if (!flip.drain && verdict->second.want != Want::kUndrained) {
+    if (!flip.drain && verdict->want != Want::kUndrained) {
       return Broken(write, flip.key.backend, "un-drained though no live Pod has it");
     }
     const auto entry = (flip.drain ? plan.ledger : input.ledger).find(flip.key);
@@ -99,7 +99,7 @@ absl::Status CheckLimits(const Input& input, const Write& write) {
   const auto read = sets.find(write.set);
   const size_t before = read == sets.end() ? 0 : read->second.backends.size();
   const size_t after =
-      write.base.backends.size() + write.change.additions.size() - write.change.removals.size();
+      write.base->backends.size() + write.change.additions.size() - write.change.removals.size();
   if (after > before && after > static_cast<size_t>(input.options.max_backends_per_set)) {
     return Broken(write, {}, "more backends than a set may have");
   }

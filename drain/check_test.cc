@@ -160,7 +160,7 @@ TEST_F(CheckPlanTest, FindsAForeignBackendThatIsTouched) {
   write().change.flips.erase(kForeign);
   write().change.removals = {kForeign};
   ExpectBroken("a foreign backend left out");
-  input_.memory.known[{kSet, kForeign}] = KnownBackend();
+  input_.memory.known.Put({kSet, kForeign}, {});
   EXPECT_TRUE(CheckPlan(input_, plan_).ok()) << "it was a Pod of this Service";
 }
 

@@ -56,15 +56,17 @@ struct SetDraft {
   const oci::BackendSet* read = nullptr;  // null: the load balancer has no such set
   // The drain rule applies: opted in, publishing, not contested.
   bool ruled = false;
-  std::map<oci::BackendName, Verdict> verdicts;
-  BackendIndex backends;  // of `read`
+  SetVerdicts verdicts;
+  // By the position in verdicts.all(); null: `read` does not hold the address.
+  std::vector<const oci::Backend*> backend_of;
   // By the position in read->backends; null: no Pod's endpoint names the address.
   std::vector<const Verdict*> verdict_of;
-  // What endpoints name, of Pods or not; their IPs under NIC's one port where that
-  // is another; and the IPs of those of Pods.
-  absl::flat_hash_set<absl::string_view> endpoint_names;
-  absl::flat_hash_set<std::string> nic_names;
+  // Those of `read` that no Pod's endpoint names, by name; where there are any, the IPs
+  // that endpoints of Pods have.
+  absl::flat_hash_map<absl::string_view, const oci::Backend*> others;
   absl::flat_hash_set<absl::string_view> pod_ips;
+  // The IPs of endpoints under NIC's one port, where theirs is another.
+  absl::flat_hash_set<std::string> nic_names;
   std::vector<Wanted> wanted;
   // Drains of ours that hold or should hold: terminating, not long past deadline.
   bool in_force = false;
@@ -72,12 +74,28 @@ struct SetDraft {
   // that write brings it back, undrained.
   bool foreign_revives = false;
   bool gate_waits = false;  // a Pod with our readiness gate waits to be registered
+  size_t remembered = 0;    // so many of Memory::known were seen again; 0: not counted
   // What NIC wants to add to the set and to take out of it, by the watch.
   std::set<oci::BackendName> pending_add;
   std::set<oci::BackendName> pending_removal;
   bool pending_routable = false;  // one of pending_removal is undrained
 
   BackendKey Key(const oci::BackendName& backend) const { return {input->name, backend}; }
+
+  // The backend that `read` has under the name; null if it has none.
+  const oci::Backend* FindBackend(absl::string_view name) const {
+    const int position = verdicts.Position(name);
+    if (position != SetVerdicts::kNone) return backend_of[static_cast<size_t>(position)];
+    const auto it = others.find(name);
+    return it == others.end() ? nullptr : it->second;
+  }
+  // Of one of verdicts.all().
+  size_t PositionOf(const Verdict& verdict) const {
+    return static_cast<size_t>(&verdict - verdicts.all().data());
+  }
+  const oci::Backend* BackendOf(const Verdict& verdict) const {
+    return backend_of[PositionOf(verdict)];
+  }
   bool pending() const { return !pending_add.empty() || !pending_removal.empty(); }
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "drain/judge.h"
 
 namespace drain {
 namespace {
@@ -37,6 +38,18 @@ std::string ExplainDecision(const Decision& decision, absl::Time now) {
     }
   }
   return absl::StrCat(line, "\n");
+}
+
+// The decision that changes nothing.
+Decision AtRest(const BackendKey& key, const Verdict& verdict) {
+  Decision decision;
+  decision.key = key;
+  decision.pod = verdict.endpoint->pod;
+  decision.pod_uid = verdict.endpoint->uid;
+  decision.rule = verdict.rule;
+  decision.in_set = true;
+  decision.deadline = verdict.deadline;
+  return decision;
 }
 
 std::string ExplainQuestions(const Questions& questions) {
@@ -293,6 +306,30 @@ absl::string_view ReasonOf(GateProgress progress) {
   return "Unknown";
 }
 
+std::vector<Decision> AllDecisions(const Input& input, const Plan& plan) {
+  if (!plan.questions.empty() || input.paused || !input.read.has_value()) return plan.decisions;
+  std::vector<Decision> all;
+  auto next = plan.decisions.begin();
+  for (const SetInput& set : input.sets) {
+    const auto read = input.read->load_balancer->backend_sets.find(set.name);
+    const bool named = next != plan.decisions.end() && next->key.set == set.name;
+    if (read == input.read->load_balancer->backend_sets.end()) continue;
+    if (!IsRuled(input, set) && !named) continue;
+    const SetVerdicts verdicts(set);
+    for (const oci::Backend& backend : read->second.backends) {
+      const BackendKey key{set.name, backend.name};
+      if (next != plan.decisions.end() && next->key == key) {
+        all.push_back(*next++);
+      } else if (const Verdict* verdict = verdicts.Find(backend.name.value())) {
+        all.push_back(AtRest(key, *verdict));
+      }
+    }
+    while (next != plan.decisions.end() && next->key.set == set.name) all.push_back(*next++);
+  }
+  all.insert(all.end(), next, plan.decisions.end());
+  return all;
+}
+
 std::string Summary(const Plan& plan) {
   if (!plan.write.has_value()) return "no write";
   const Write& write = *plan.write;
@@ -310,7 +347,7 @@ std::string Explain(const Input& input, const Plan& plan) {
                                   input.paused ? " (paused)" : "", "\n");
   absl::StrAppend(&text, ExplainQuestions(plan.questions));
   oci::BackendSetName set;
-  for (const Decision& decision : plan.decisions) {
+  for (const Decision& decision : AllDecisions(input, plan)) {
     if (decision.key.set != set) absl::StrAppend(&text, "set ", decision.key.set.value(), "\n");
     set = decision.key.set;
     absl::StrAppend(&text, ExplainDecision(decision, input.now));

@@ -3,6 +3,7 @@
 #define OCI_BACKEND_DRAIN_DRAIN_EXPLAIN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "drain/plan.h"
@@ -12,6 +13,10 @@ namespace drain {
 // One line for each question, decision, write and notice, stable in order:
 // what the golden files of testdata/drain/ hold and what `oci-drain plan` prints.
 std::string Explain(const Input& input, const Plan& plan);
+
+// The plan's decisions, and those about backends that are routable and stay so: all
+// backends of the sets that were decided about.
+std::vector<Decision> AllDecisions(const Input& input, const Plan& plan);
 
 // One line for the log: "write bs_x drain UpdateBackendSet: 3 drains, 2 additions".
 std::string Summary(const Plan& plan);

@@ -42,7 +42,7 @@ bool Unfinished(const Draft& draft, const oci::WorkRequestId& id) {
 
 // What our write will make of the set as a foreign one left it.
 oci::BackendSet SetAsSent(const OwnWrite& own, const oci::BackendSet& read) {
-  if (own.sent.has_value()) return *own.sent;
+  if (own.sent.has_value()) return **own.sent;
   oci::BackendSet sent = read;
   for (oci::Backend& backend : sent.backends) {
     if (own.sent_backend.has_value() && backend.name == own.sent_backend->name) {
@@ -68,8 +68,8 @@ void Detect(Draft& draft, const SetDraft& set) {
 bool Over(const Draft& draft, const SetDraft& set, const Restoration& restoration) {
   const auto& own = draft.plan.memory.own_write;
   if (own.has_value() && own->set == set.input->name) return false;
-  return !Differs(draft, set, *set.read, restoration.foreign) ||
-         Differs(draft, set, *set.read, restoration.sent);
+  return !Differs(draft, set, *set.read, *restoration.foreign) ||
+         Differs(draft, set, *set.read, *restoration.sent);
 }
 
 }  // namespace

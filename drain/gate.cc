@@ -23,9 +23,17 @@ class SetGates {
       : draft_(draft), set_(set), asked_(HealthAnswered(draft, set.input->name)) {}
 
   void Run() {
-    for (const auto& [name, verdict] : set_.verdicts) {
+    std::vector<const Verdict*> waiting;
+    for (const Verdict& verdict : set_.verdicts.all()) {
       if (verdict.want != Want::kUndrained || !WaitsForGate(*verdict.endpoint)) continue;
-      const GateProgress progress = ProgressOf(name, verdict);
+      waiting.push_back(&verdict);
+    }
+    std::sort(waiting.begin(), waiting.end(), [](const Verdict* a, const Verdict* b) {
+      return a->endpoint->backend < b->endpoint->backend;
+    });
+    for (const Verdict* verdict : waiting) {
+      const oci::BackendName& name = verdict->endpoint->backend;
+      const GateProgress progress = ProgressOf(name, *verdict);
       // Nothing else is needed for the ingress controller's part: it registers Pods
       // that are not ready, and so do we.
       set_.gate_waits = set_.gate_waits || progress == GateProgress::kNotRegistered;
@@ -34,8 +42,8 @@ class SetGates {
                                                   progress != GateProgress::kNotHealthy);
       GateDecision gate;
       gate.key = set_.Key(name);
-      gate.pod = verdict.endpoint->pod;
-      gate.pod_uid = verdict.endpoint->uid;
+      gate.pod = verdict->endpoint->pod;
+      gate.pod_uid = verdict->endpoint->uid;
       gate.progress = progress;
       draft_.plan.gates.push_back(std::move(gate));
     }
@@ -46,7 +54,7 @@ class SetGates {
     Memory& memory = draft_.plan.memory;
     const BackendKey key = set_.Key(name);
     const std::string& uid = verdict.endpoint->uid;
-    const oci::Backend* backend = set_.backends.Find(name.value());
+    const oci::Backend* backend = set_.BackendOf(verdict);
     if (backend == nullptr) return Forget(key, GateProgress::kNotRegistered);
     if (backend->drain || backend->offline) return Forget(key, GateProgress::kDrained);
     const auto routed = memory.routed.find(key);
@@ -67,11 +75,11 @@ class SetGates {
   // done is what no work request from before the registration was seen can change.
   bool RegistrationIsDone(const BackendKey& key) const {
     const Memory& memory = draft_.plan.memory;
-    const auto since = memory.registered_at.find(key);
-    if (since == memory.registered_at.end() || !draft_.in.work_requests.has_value()) return false;
-    if (draft_.in.work_requests->at < since->second) return false;
-    const bool ever = since->second == absl::InfinitePast();
-    const auto before = [&](absl::Time accepted) { return ever || accepted <= since->second; };
+    const absl::Time* since = memory.registered_at.Find(key);
+    if (since == nullptr || !draft_.in.work_requests.has_value()) return false;
+    if (draft_.in.work_requests->at < *since) return false;
+    const bool ever = *since == absl::InfinitePast();
+    const auto before = [&](absl::Time accepted) { return ever || accepted <= *since; };
     const auto& own = memory.own_write;
     if (own.has_value() && own->set == set_.input->name && before(own->accepted_at)) return false;
     return std::none_of(draft_.foreign.begin(), draft_.foreign.end(),
@@ -81,7 +89,7 @@ class SetGates {
   // Absence from the lists of bad backends proves nothing: OK by a check newer than
   // the registration, of a set whose health counts all of its backends.
   bool IsHealthy(const BackendKey& key) {
-    const absl::Time since = draft_.plan.memory.registered_at.at(key);
+    const absl::Time since = *draft_.plan.memory.registered_at.Find(key);
     const auto set_answer = draft_.in.set_health.find(set_.input->name);
     const auto answer = draft_.in.health.find(key);
     if (set_answer == draft_.in.set_health.end() || answer == draft_.in.health.end()) {
@@ -152,10 +160,10 @@ std::string NameOf(const Workload& workload) {
 
 // Whether a slot of the set will become free by itself.
 bool GivesWay(const SetDraft& set) {
+  const std::vector<Verdict>& verdicts = set.verdicts.all();
   return !set.pending_removal.empty() ||
-         std::any_of(set.verdicts.begin(), set.verdicts.end(), [&](const auto& item) {
-           return item.second.want == Want::kDrained &&
-                  set.backends.Find(item.first.value()) != nullptr;
+         std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& verdict) {
+           return verdict.want == Want::kDrained && set.BackendOf(verdict) != nullptr;
          });
 }
 
@@ -177,8 +185,8 @@ Slotless FindSlotless(const Draft& draft) {
   for (const SetDraft& set : draft.sets) {
     if (!Serves(set)) continue;
     const bool stuck = IsStuck(draft, set);
-    for (const auto& [name, verdict] : set.verdicts) {
-      if (verdict.want != Want::kUndrained || set.backends.Find(name.value()) != nullptr) continue;
+    for (const Verdict& verdict : set.verdicts.all()) {
+      if (verdict.want != Want::kUndrained || set.BackendOf(verdict) != nullptr) continue;
       const Endpoint& endpoint = *verdict.endpoint;
       found.unregistered.insert(endpoint.uid);
       if (!stuck || endpoint.workload < 0 || !WaitsForGate(endpoint)) continue;
@@ -258,7 +266,7 @@ bool WaitsForGate(const Endpoint& endpoint) {
 void ObserveGates(Draft& draft) {
   if (!draft.in.options.gates) return;
   std::erase_if(draft.plan.memory.routed, [&](const auto& item) {
-    return draft.plan.memory.registered_at.count(item.first) == 0;
+    return !draft.plan.memory.registered_at.Contains(item.first);
   });
   for (SetDraft& set : draft.sets) {
     if (set.input->opted_in && !set.input->contested) SetGates(draft, set).Run();

@@ -26,8 +26,10 @@ class SetHolder {
     CollectDrains();
     for (auto& [workload, group] : groups_) {
       if (!Wants(workload)) continue;
-      CountServing(workload, group);
-      Apply(draft_.in.workloads[static_cast<size_t>(workload)], group);
+      const Workload& w = draft_.in.workloads[static_cast<size_t>(workload)];
+      const int floor = std::max(1, w.wanted - w.max_unavailable);
+      CountServing(workload, group.windows.empty() ? 1 : floor, group);
+      Apply(floor, group);
     }
   }
 
@@ -57,41 +59,45 @@ class SetHolder {
     }
   }
 
-  void CountServing(int workload, Group& group) {
-    for (size_t i = 0; i < set_.verdict_of.size(); ++i) {
+  // With so many as are `enough` none is held back, however many more there are; but what
+  // was asked about health is remembered, so that it is looked at.
+  void CountServing(int workload, int enough, Group& group) {
+    const bool all = HealthAnswered(draft_, set_.input->name) > 0;
+    for (size_t i = 0; i < set_.verdict_of.size() && (all || group.proven < enough); ++i) {
       const oci::Backend& backend = set_.read->backends[i];
       const Verdict* verdict = set_.verdict_of[i];
       if (backend.drain || backend.offline) continue;
       if (verdict == nullptr || verdict->want != Want::kUndrained) continue;
       const Endpoint& endpoint = *verdict->endpoint;
       if (endpoint.workload != workload || !endpoint.serving) continue;
-      const BackendKey key = set_.Key(backend.name);
-      if (Proven(key)) {
+      if (Proven(backend.name)) {
         ++group.proven;
       } else {
-        group.unproven.push_back(key);
+        group.unproven.push_back(set_.Key(backend.name));
       }
     }
   }
 
-  bool Proven(const BackendKey& key) {
+  bool Proven(const oci::BackendName& backend) {
     Memory& memory = draft_.plan.memory;
+    const absl::Time* since = memory.registered_at.Find(set_.input->name, backend);
+    if (since != nullptr && draft_.in.now - *since >= draft_.in.options.established_after) {
+      return true;
+    }
+    const BackendKey key = set_.Key(backend);
     if (memory.proven.count(key) != 0) return true;
-    const auto since = memory.registered_at.find(key);
-    if (since == memory.registered_at.end()) return false;
-    if (draft_.in.now - since->second >= draft_.in.options.established_after) return true;
+    if (since == nullptr) return false;
     const auto answer = draft_.in.health.find(key);
     if (answer == draft_.in.health.end() || !answer->second.answered) return false;
     const oci::BackendHealth& health = answer->second.health;
     const bool good =
         health.status == oci::HealthStatus::kOk || health.status == oci::HealthStatus::kWarning;
-    if (!good || health.checked_at <= since->second) return false;
+    if (!good || health.checked_at <= *since) return false;
     memory.proven.insert(key);
     return true;
   }
 
-  void Apply(const Workload& workload, Group& group) {
-    const int floor = std::max(1, workload.wanted - workload.max_unavailable);
+  void Apply(int floor, Group& group) {
     int serving = group.proven + static_cast<int>(group.windows.size());
     std::sort(group.windows.begin(), group.windows.end(), EndsFirst);
     int held = 0;
@@ -170,7 +176,7 @@ void HoldDrains(Draft& draft) {
   Memory& memory = draft.plan.memory;
   for (const auto& [key, answer] : draft.in.health) memory.health_asked_at[key] = draft.in.now;
   std::erase_if(memory.health_asked_at,
-                [&](const auto& item) { return memory.registered_at.count(item.first) == 0; });
+                [&](const auto& item) { return !memory.registered_at.Contains(item.first); });
   for (SetDraft& set : draft.sets) {
     if (set.ruled && set.read != nullptr) SetHolder(draft, set).Run();
   }

@@ -84,15 +84,44 @@ bool Decides(const Verdict& candidate, const Verdict& current) {
 
 }  // namespace
 
-std::map<oci::BackendName, Verdict> JudgeSet(const SetInput& set) {
-  std::map<oci::BackendName, Verdict> verdicts;
+bool IsRuled(const Input& input, const SetInput& set) {
+  return set.opted_in && set.publishes_terminating && !set.contested && !input.options.release;
+}
+
+SetVerdicts::SetVerdicts(const SetInput& set) {
+  const size_t count = set.endpoints.size();
+  all_.reserve(count);
+  of_endpoint_.reserve(count);
+  position_.reserve(count);
+  bool podless = false;
   for (const Endpoint& endpoint : set.endpoints) {
-    if (endpoint.pod.name.empty()) continue;
+    int& position = position_.try_emplace(endpoint.backend.value(), kNone).first->second;
+    if (endpoint.pod.name.empty()) {
+      podless = true;
+      of_endpoint_.push_back(kNone);
+      continue;
+    }
     const Verdict verdict = JudgeEndpoint(endpoint);
-    const auto [it, inserted] = verdicts.try_emplace(endpoint.backend, verdict);
-    if (!inserted && Decides(verdict, it->second)) it->second = verdict;
+    if (position == kNone) {
+      position = static_cast<int>(all_.size());
+      all_.push_back(verdict);
+    } else if (Verdict& current = all_[static_cast<size_t>(position)]; Decides(verdict, current)) {
+      current = verdict;
+    }
+    of_endpoint_.push_back(position);
   }
-  return verdicts;
+  if (!podless) return;
+  for (size_t i = 0; i < count; ++i) of_endpoint_[i] = Position(set.endpoints[i].backend.value());
+}
+
+std::vector<const Verdict*> SetVerdicts::Sorted() const {
+  std::vector<const Verdict*> sorted;
+  sorted.reserve(all_.size());
+  for (const Verdict& verdict : all_) sorted.push_back(&verdict);
+  std::sort(sorted.begin(), sorted.end(), [](const Verdict* a, const Verdict* b) {
+    return a->endpoint->backend < b->endpoint->backend;
+  });
+  return sorted;
 }
 
 bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend, bool had_served) {

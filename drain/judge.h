@@ -2,8 +2,11 @@
 #ifndef OCI_BACKEND_DRAIN_DRAIN_JUDGE_H_
 #define OCI_BACKEND_DRAIN_DRAIN_JUDGE_H_
 
-#include <map>
+#include <cstddef>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "drain/input.h"
 #include "drain/plan.h"
@@ -26,10 +29,45 @@ struct Verdict {
   bool proven() const { return rule == Rule::kTerminating || rule == Rule::kLeaving; }
 };
 
+// Whether the drain rule applies to the set: its Service opted in and publishes Pods that
+// end, and nobody else claims the set.
+bool IsRuled(const Input& input, const SetInput& set);
+
 // The verdict on every address that an endpoint of the set names. Live wins,
 // whatever else shares the address; an address with an endpoint that could not be
-// resolved keeps its flag.
-std::map<oci::BackendName, Verdict> JudgeSet(const SetInput& set);
+// resolved keeps its flag. Points into the SetInput.
+class SetVerdicts {
+ public:
+  // What Position() says of an address without a verdict.
+  static constexpr int kNone = -1;
+
+  SetVerdicts() = default;
+  explicit SetVerdicts(const SetInput& set);
+
+  // One for each address of a Pod, in the order in which endpoints first name them.
+  const std::vector<Verdict>& all() const { return all_; }
+  // The same in the order of the addresses' names.
+  std::vector<const Verdict*> Sorted() const;
+
+  // Null if no Pod's endpoint names the address.
+  const Verdict* Find(absl::string_view name) const {
+    const int position = Position(name);
+    return position == kNone ? nullptr : &all_[static_cast<size_t>(position)];
+  }
+  // In all().
+  int Position(absl::string_view name) const {
+    const auto it = position_.find(name);
+    return it == position_.end() ? kNone : it->second;
+  }
+  int PositionOfEndpoint(size_t endpoint) const { return of_endpoint_[endpoint]; }
+  // Whether an endpoint has the address, of a Pod or not.
+  bool IsNamed(absl::string_view name) const { return position_.contains(name); }
+
+ private:
+  std::vector<Verdict> all_;
+  std::vector<int> of_endpoint_;
+  absl::flat_hash_map<absl::string_view, int> position_;
+};
 
 // Whether a live GET of the endpoint's Pod would change what happens to its
 // backend as read (null: the set does not hold it): the Pod is not cached under this UID,

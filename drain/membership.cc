@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <vector>
 
 namespace drain {
 namespace {
@@ -13,53 +15,85 @@ bool Published(const SetInput& set, const Endpoint& endpoint) {
 }
 
 // Of several Pods at one address, the one that decides about it.
-void Remember(Draft& draft, const SetDraft& set) {
-  auto& known = draft.plan.memory.known;
-  for (const auto& [name, verdict] : set.verdicts) {
-    const Endpoint& endpoint = *verdict.endpoint;
-    const bool deleted = endpoint.deletion_timestamp != absl::InfiniteFuture() ||
-                         endpoint.lookup.deletion_timestamp != absl::InfiniteFuture();
-    const auto remember = [&](const oci::BackendName& address) {
-      KnownBackend& backend = known[set.Key(address)];
-      if (backend.pod_uid != endpoint.uid) {
-        backend = KnownBackend{.pod_uid = endpoint.uid, .pod = endpoint.pod.name};
+class Rememberer {
+ public:
+  Rememberer(Draft& draft, SetDraft& set)
+      : known_(draft.plan.memory.known), set_(set), table_(known_.Of(set.input->name)) {}
+
+  void Run() {
+    if (set_.nic_names.empty()) {
+      for (const Verdict& verdict : set_.verdicts.all()) {
+        Remember(verdict.endpoint->backend, *verdict.endpoint);
       }
-      backend.gone_at = absl::InfiniteFuture();
-      backend.seen_deleted = backend.seen_deleted || deleted;
-      backend.served = backend.served || endpoint.serving;
-    };
-    remember(name);
-    if (set.input->target_port > 0 && set.input->target_port != endpoint.port) {
-      remember(oci::MakeBackendName(endpoint.ip, set.input->target_port));
+      set_.remembered = set_.verdicts.all().size();
+      return;
+    }
+    const int port = set_.input->target_port;
+    for (const Verdict* verdict : set_.verdicts.Sorted()) {
+      const Endpoint& endpoint = *verdict->endpoint;
+      Remember(endpoint.backend, endpoint);
+      if (port <= 0 || port == endpoint.port) continue;
+      Remember(oci::MakeBackendName(endpoint.ip, port), endpoint);
     }
   }
-}
+
+ private:
+  // As it was remembered, an address costs a look.
+  void Remember(const oci::BackendName& address, const Endpoint& endpoint) {
+    const bool deleted = endpoint.deletion_timestamp != absl::InfiniteFuture() ||
+                         endpoint.lookup.deletion_timestamp != absl::InfiniteFuture();
+    if (table_ != nullptr) {
+      const auto before = table_->find(address.value());
+      if (before != table_->end() && before->second.pod_uid == endpoint.uid &&
+          before->second.gone_at == absl::InfiniteFuture() &&
+          (before->second.seen_deleted || !deleted) &&
+          (before->second.served || !endpoint.serving)) {
+        return;
+      }
+    }
+    BackendMap<KnownBackend>::Table& edited = known_.Edit(set_.input->name);
+    table_ = &edited;
+    KnownBackend& backend = edited[address.value()];
+    if (backend.pod_uid != endpoint.uid) {
+      backend = KnownBackend{.pod_uid = endpoint.uid, .pod = endpoint.pod.name};
+    }
+    backend.gone_at = absl::InfiniteFuture();
+    backend.seen_deleted = backend.seen_deleted || deleted;
+    backend.served = backend.served || endpoint.serving;
+  }
+
+  BackendMap<KnownBackend>& known_;
+  SetDraft& set_;
+  const BackendMap<KnownBackend>::Table* table_;
+};
 
 void FindPending(Draft& draft, SetDraft& set) {
   if (!set.input->has_membership || set.input->target_port <= 0) return;
-  absl::flat_hash_set<absl::string_view> expected;
-  absl::flat_hash_set<absl::string_view> published;
-  for (const Endpoint& endpoint : set.input->endpoints) {
+  std::vector<bool> published(set.verdicts.all().size());  // by the position of the verdict
+  absl::flat_hash_set<std::string> expected;               // under another port than published
+  const auto expect = [&](const std::string& name) {
+    if (set.FindBackend(name) == nullptr) set.pending_add.insert(oci::BackendName(name));
+  };
+  for (size_t i = 0; i < set.input->endpoints.size(); ++i) {
+    const Endpoint& endpoint = set.input->endpoints[i];
     if (!Published(*set.input, endpoint)) continue;
-    published.insert(endpoint.backend.value());
-    if (endpoint.port == set.input->target_port) {
-      expected.insert(endpoint.backend.value());
-    } else {
-      expected.insert(
-          *set.nic_names.find(oci::MakeBackendName(endpoint.ip, set.input->target_port).value()));
+    const auto position = static_cast<size_t>(set.verdicts.PositionOfEndpoint(i));
+    published[position] = true;
+    if (endpoint.port != set.input->target_port) {
+      expected.insert(oci::MakeBackendName(endpoint.ip, set.input->target_port).value());
+    } else if (set.backend_of[position] == nullptr) {
+      set.pending_add.insert(endpoint.backend);
     }
   }
-  for (const oci::Backend& backend : set.read->backends) {
-    const std::string& name = backend.name.value();
-    if (expected.contains(name) || published.contains(name)) continue;
+  for (const std::string& name : expected) expect(name);
+  for (size_t i = 0; i < set.verdict_of.size(); ++i) {
+    const oci::Backend& backend = set.read->backends[i];
+    const Verdict* verdict = set.verdict_of[i];
+    if (verdict != nullptr && published[set.PositionOf(*verdict)]) continue;
+    if (!expected.empty() && expected.contains(backend.name.value())) continue;
     if (!IsOurs(draft, set, backend.name)) continue;
     set.pending_removal.insert(backend.name);
     set.pending_routable = set.pending_routable || !backend.drain;
-  }
-  for (const absl::string_view name : expected) {
-    if (set.backends.Find(name) == nullptr) {
-      set.pending_add.insert(oci::BackendName(std::string(name)));
-    }
   }
 }
 
@@ -73,12 +107,15 @@ void NoteGone(Draft& draft, SetDraft& set) {
     earliest = std::min(earliest, foreign->time_accepted - kDecidedBefore);
   }
   for (const oci::BackendName& name : set.pending_removal) {
-    const auto known = draft.plan.memory.known.find(set.Key(name));
-    if (known == draft.plan.memory.known.end()) continue;
-    known->second.gone_at = std::min(known->second.gone_at, draft.in.now);
+    const KnownBackend* known = draft.plan.memory.known.Find(set.Key(name));
+    if (known == nullptr) continue;
+    const absl::Time gone_at = std::min(known->gone_at, draft.in.now);
+    if (gone_at != known->gone_at) {
+      draft.plan.memory.known.Edit(set.input->name).at(name.value()).gone_at = gone_at;
+    }
     const auto entry = draft.plan.ledger.find(set.Key(name));
     const bool ours = entry != draft.plan.ledger.end() && !entry->second.by_operator;
-    if (ours && known->second.gone_at >= earliest) set.foreign_revives = true;
+    if (ours && gone_at >= earliest) set.foreign_revives = true;
   }
 }
 
@@ -102,29 +139,42 @@ void RememberPending(Draft& draft) {
 // Addresses that neither a set holds nor an endpoint names are forgotten. What is restored
 // as a foreign write left it may hold one of ours that has left the set since: it has to be
 // known as ours then, or it would come back as somebody else's.
-void Forget(Draft& draft) {
-  const auto& restorations = draft.plan.memory.restorations;
-  const auto needed = [&](const SetDraft& set, const oci::BackendName& name) {
-    if (set.nic_names.contains(name.value()) || set.endpoint_names.contains(name.value()) ||
-        set.backends.Find(name.value()) != nullptr) {
-      return true;
-    }
-    const auto restoration = restorations.find(set.input->name);
-    return restoration != restorations.end() &&
-           FindBackend(restoration->second.foreign, name) != nullptr;
+void ForgetOf(Draft& draft, const oci::BackendSetName& name) {
+  std::vector<const SetDraft*> mapped;
+  for (const SetDraft& set : draft.sets) {
+    if (set.input->name == name) mapped.push_back(&set);
+  }
+  BackendMap<KnownBackend>& known = draft.plan.memory.known;
+  const BackendMap<KnownBackend>::Table& table = *known.Of(name);
+  // All that is remembered is what was just seen.
+  if (mapped.size() == 1 && mapped.front()->remembered == table.size()) return;
+  const auto& sets = draft.in.read->load_balancer->backend_sets;
+  const auto read = sets.find(name);
+  const BackendIndex unmapped =
+      mapped.empty() && read != sets.end() ? BackendIndex(read->second) : BackendIndex();
+  const auto restoration = draft.plan.memory.restorations.find(name);
+  const BackendIndex restored =
+      !mapped.empty() && restoration != draft.plan.memory.restorations.end()
+          ? BackendIndex(*restoration->second.foreign)
+          : BackendIndex();
+  const auto over = [&](const auto& item) {
+    const std::string& backend = item.first;
+    return std::none_of(mapped.begin(), mapped.end(),
+                        [&](const SetDraft* set) {
+                          return set->verdicts.IsNamed(backend) ||
+                                 set->nic_names.contains(backend) ||
+                                 set->FindBackend(backend) != nullptr;
+                        }) &&
+           unmapped.Find(backend) == nullptr && restored.Find(backend) == nullptr;
   };
-  std::erase_if(draft.plan.memory.known, [&](const auto& item) {
-    bool mapped = false;
-    for (const SetDraft& set : draft.sets) {
-      if (set.input->name != item.first.set) continue;
-      mapped = true;
-      if (needed(set, item.first.backend)) return false;
-    }
-    if (mapped) return true;
-    const auto& sets = draft.in.read->load_balancer->backend_sets;
-    const auto set = sets.find(item.first.set);
-    return set == sets.end() || FindBackend(set->second, item.first.backend) == nullptr;
-  });
+  if (std::none_of(table.begin(), table.end(), over)) return;
+  BackendMap<KnownBackend>::Table& edited = known.Edit(name);
+  absl::erase_if(edited, over);
+  if (edited.empty()) known.Erase(name);
+}
+
+void Forget(Draft& draft) {
+  for (const oci::BackendSetName& name : draft.plan.memory.known.Sets()) ForgetOf(draft, name);
 }
 
 int FreeSlots(const Draft& draft, const SetDraft& set, const oci::BackendSet& base) {
@@ -143,8 +193,8 @@ oci::Backend NewBackend(const Member& member, bool drain) {
 }
 
 bool RemovalProven(const Draft& draft, const BackendKey& key) {
-  const auto known = draft.plan.memory.known.find(key);
-  if (known != draft.plan.memory.known.end() && known->second.seen_deleted) return true;
+  const KnownBackend* known = draft.plan.memory.known.Find(key);
+  if (known != nullptr && known->seen_deleted) return true;
   const auto entry = draft.plan.ledger.find(key);
   return entry != draft.plan.ledger.end() && entry->second.deadline != absl::InfiniteFuture();
 }
@@ -161,8 +211,9 @@ FreeOf FreeIn(const Draft& draft, const SetDraft& set, const oci::BackendSet& ba
 }
 
 bool IsOurs(const Draft& draft, const SetDraft& set, const oci::BackendName& backend) {
+  if (set.verdicts.Find(backend.value()) != nullptr) return true;
   const BackendKey key = set.Key(backend);
-  if (set.verdicts.count(backend) != 0 || draft.plan.memory.known.count(key) != 0) return true;
+  if (draft.plan.memory.known.Contains(key)) return true;
   const auto entry = draft.plan.ledger.find(key);
   return entry != draft.plan.ledger.end() && !entry->second.pod_uid.empty();
 }
@@ -170,7 +221,7 @@ bool IsOurs(const Draft& draft, const SetDraft& set, const oci::BackendName& bac
 void ObserveMembership(Draft& draft) {
   for (SetDraft& set : draft.sets) {
     if (set.input->contested || set.read == nullptr) continue;
-    Remember(draft, set);
+    Rememberer(draft, set).Run();
     FindPending(draft, set);
     NoteGone(draft, set);
   }
@@ -197,10 +248,8 @@ MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::Ba
   for (const oci::Backend& backend : base.backends) {
     if (wanted.contains(backend.name.value()) || !IsOurs(draft, set, backend.name)) continue;
     // Published, but under a port that NIC does not use: not for us to remove.
-    const auto verdict = set.verdicts.find(backend.name);
-    if (verdict != set.verdicts.end() && verdict->second.endpoint->port != set.input->target_port) {
-      continue;
-    }
+    const Verdict* verdict = set.verdicts.Find(backend.name.value());
+    if (verdict != nullptr && verdict->endpoint->port != set.input->target_port) continue;
     change.removals.push_back(backend.name);
     if (!RemovalProven(draft, set.Key(backend.name))) ++change.unproven_removals;
   }
@@ -214,9 +263,8 @@ MembershipChange ChangeOf(const Draft& draft, const SetDraft& set, const oci::Ba
       ++change.without_slot;
       continue;
     }
-    const auto verdict = set.verdicts.find(member.backend);
-    const bool drain =
-        set.ruled && verdict != set.verdicts.end() && verdict->second.want == Want::kDrained;
+    const Verdict* verdict = set.verdicts.Find(member.backend.value());
+    const bool drain = set.ruled && verdict != nullptr && verdict->want == Want::kDrained;
     change.additions.push_back(NewBackend(member, drain));
   }
   return change;

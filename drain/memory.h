@@ -11,17 +11,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/shared.h"
+#include "drain/backend_map.h"
 #include "oci/types.h"
 
 namespace drain {
-
-// A backend of a set: the key of everything below.
-struct BackendKey {
-  oci::BackendSetName set;
-  oci::BackendName backend;
-  friend bool operator==(const BackendKey&, const BackendKey&) = default;
-  friend auto operator<=>(const BackendKey&, const BackendKey&) = default;
-};
 
 // One drain, ours or an operator's. Only backends in the ledger are un-drained
 // by us, and never those of an operator.
@@ -59,7 +53,7 @@ struct OwnWrite {
   WriteReason reason = WriteReason::kDrain;
   absl::Time accepted_at;
   // The set as it will be once applied; absent for UpdateBackend.
-  std::optional<oci::BackendSet> sent;
+  std::optional<base::Shared<oci::BackendSet>> sent;
   // Of UpdateBackend: the backend whose settings it echoed, flags as read.
   std::optional<oci::Backend> sent_backend;
   // Foreign work requests that were unfinished when it was accepted.
@@ -86,9 +80,9 @@ struct KnownBackend {
 
 // A foreign change that a write of ours, queued behind it, takes back.
 struct Restoration {
-  oci::BackendSet foreign;         // the set as the foreign write left it
-  oci::BackendSet sent;            // what our write behind it made of it
-  oci::WorkRequestId restored_by;  // the write that does, once accepted; else empty
+  base::Shared<oci::BackendSet> foreign;  // the set as the foreign write left it
+  base::Shared<oci::BackendSet> sent;     // what our write behind it made of it
+  oci::WorkRequestId restored_by;         // the write that does, once accepted; else empty
 };
 
 struct Memory {
@@ -96,8 +90,8 @@ struct Memory {
   std::map<BackendKey, absl::Time> due_since;
   // First read that showed the backend in the set; InfinitePast() for those that
   // the first read of this process had.
-  std::map<BackendKey, absl::Time> registered_at;
-  std::map<BackendKey, KnownBackend> known;
+  BackendMap<absl::Time> registered_at;
+  BackendMap<KnownBackend> known;
   std::optional<OwnWrite> own_write;
   std::optional<LostWrite> lost_write;
   absl::Time last_write = absl::InfinitePast();  // accepted, on this load balancer

@@ -60,6 +60,7 @@ class SetObserver {
     const auto& own = draft_.plan.memory.own_write;
     quiet_ = draft_.FreshLook() && draft_.foreign.empty() &&
              !(own.has_value() && own->set == set_.input->name);
+    FindEntered();
     for (size_t i = 0; i < set_.verdict_of.size(); ++i) {
       if (set_.verdict_of[i] == nullptr) continue;
       ObserveBackend(set_.read->backends[i], *set_.verdict_of[i]);
@@ -72,6 +73,21 @@ class SetObserver {
   bool Quiet() {
     draft_.unsettled = draft_.unsettled || !quiet_;
     return quiet_;
+  }
+
+  // Which verdicts are on addresses in the ledger: most are not, and need no look.
+  void FindEntered() {
+    for (auto it = draft_.plan.ledger.lower_bound({set_.input->name, oci::BackendName()});
+         it != draft_.plan.ledger.end() && it->first.set == set_.input->name; ++it) {
+      const int position = set_.verdicts.Position(it->first.backend.value());
+      if (position == SetVerdicts::kNone) continue;
+      entered_.resize(set_.verdicts.all().size());
+      entered_[static_cast<size_t>(position)] = true;
+    }
+  }
+
+  bool IsEntered(const Verdict& verdict) const {
+    return !entered_.empty() && entered_[set_.PositionOf(verdict)];
   }
 
   LedgerEntry* Entry(const BackendKey& key) {
@@ -103,6 +119,7 @@ class SetObserver {
   }
 
   void LiveAndRoutable(const oci::Backend& backend, const Verdict& verdict) {
+    if (!IsEntered(verdict)) return;
     const BackendKey key = set_.Key(backend.name);
     const LedgerEntry* entry = Entry(key);
     if (entry == nullptr) return;
@@ -156,7 +173,7 @@ class SetObserver {
     const auto carried = before.carried.find(key);
     const bool ours = carried != before.carried.end() && carried->second == uid;
     if (!before.first_read_done || ours || draft_.in.ledger.count(key) != 0) return;
-    if (before.registered_at.count(key) == 0 || before.last_drained.count(key) != 0) return;
+    if (!before.registered_at.Contains(key) || before.last_drained.count(key) != 0) return;
     draft_.plan.memory.drained_by_others.insert(uid);
   }
 
@@ -189,15 +206,15 @@ class SetObserver {
   void SettleEntries() {
     auto it = draft_.plan.ledger.lower_bound({set_.input->name, oci::BackendName()});
     while (it != draft_.plan.ledger.end() && it->first.set == set_.input->name) {
-      const oci::Backend* backend = set_.backends.Find(it->first.backend.value());
+      const oci::Backend* backend = set_.FindBackend(it->first.backend.value());
       LedgerEntry& entry = it->second;
       const bool shown =
           backend == nullptr || (backend->drain && (backend->offline || !entry.offline));
       const bool proven = shown && !entry.confirmed && !entry.by_operator;
-      const auto verdict = set_.verdicts.find(it->first.backend);
+      const Verdict* verdict = set_.verdicts.Find(it->first.backend.value());
       // A live Pod at the address has no drain of its own to be taken back.
-      const bool over = backend == nullptr && (verdict == set_.verdicts.end() ||
-                                               verdict->second.want == Want::kUndrained);
+      const bool over =
+          backend == nullptr && (verdict == nullptr || verdict->want == Want::kUndrained);
       if ((proven || over) && !Quiet()) return;
       if (proven) {
         entry.confirmed = true;
@@ -224,7 +241,25 @@ class SetObserver {
   Draft& draft_;
   SetDraft& set_;
   bool quiet_ = false;
+  std::vector<bool> entered_;  // by the position of a verdict; empty: none is
 };
+
+// Adds what `set` holds and is not remembered, and forgets what it holds no more.
+void UpdateRegistrations(const oci::BackendSet& set, const oci::BackendSetName& name,
+                         absl::Time since, BackendMap<absl::Time>& registered_at) {
+  using Table = BackendMap<absl::Time>::Table;
+  const Table* before = registered_at.Of(name);
+  const auto is_new = [&](const oci::Backend& backend) {
+    return before == nullptr || !before->contains(backend.name.value());
+  };
+  const bool all_old = std::none_of(set.backends.begin(), set.backends.end(), is_new);
+  if (all_old && (before == nullptr || before->size() == set.backends.size())) return;
+  Table& table = registered_at.Edit(name);
+  for (const oci::Backend& backend : set.backends) table.try_emplace(backend.name.value(), since);
+  if (table.size() == set.backends.size()) return;
+  const BackendIndex index(set);
+  absl::erase_if(table, [&](const auto& item) { return index.Find(item.first) == nullptr; });
+}
 
 // Remembers since when each backend is in its set. The first read of a process
 // cannot tell, so what it shows counts as old.
@@ -233,21 +268,18 @@ void ObserveRegistrations(Draft& draft) {
   Memory& memory = draft.plan.memory;
   const absl::Time since = memory.first_read_done ? in.read->at : absl::InfinitePast();
   memory.last_drained.clear();
-  std::map<oci::BackendSetName, BackendIndex> present;
-  for (const auto& [name, set] : in.read->load_balancer->backend_sets) {
-    present.emplace(name, BackendIndex(set));
+  const auto& sets = in.read->load_balancer->backend_sets;
+  for (const auto& [name, set] : sets) {
+    UpdateRegistrations(set, name, since, memory.registered_at);
     for (const oci::Backend& backend : set.backends) {
-      const BackendKey key{name, backend.name};
-      memory.registered_at.try_emplace(key, since);
-      if (backend.drain) memory.last_drained.insert(key);
+      if (backend.drain) memory.last_drained.insert({name, backend.name});
     }
   }
-  std::erase_if(memory.registered_at, [&](const auto& item) {
-    const auto set = present.find(item.first.set);
-    return set == present.end() || set->second.Find(item.first.backend.value()) == nullptr;
-  });
+  for (const oci::BackendSetName& name : memory.registered_at.Sets()) {
+    if (sets.count(name) == 0) memory.registered_at.Erase(name);
+  }
   std::erase_if(memory.proven,
-                [&](const BackendKey& key) { return memory.registered_at.count(key) == 0; });
+                [&](const BackendKey& key) { return !memory.registered_at.Contains(key); });
   memory.first_read_done = true;
 }
 
@@ -305,66 +337,80 @@ namespace {
 
 void IndexSet(SetDraft& set) {
   for (const Endpoint& endpoint : set.input->endpoints) {
-    set.endpoint_names.insert(endpoint.backend.value());
-    if (endpoint.port != set.input->target_port) {
-      set.nic_names.insert(oci::MakeBackendName(endpoint.ip, set.input->target_port).value());
-    }
-    if (!endpoint.pod.name.empty()) set.pod_ips.insert(endpoint.ip);
+    if (endpoint.port == set.input->target_port) continue;
+    set.nic_names.insert(oci::MakeBackendName(endpoint.ip, set.input->target_port).value());
   }
+  set.backend_of.resize(set.verdicts.all().size());
   if (set.read == nullptr) return;
-  set.backends = BackendIndex(*set.read);
   set.verdict_of.reserve(set.read->backends.size());
   for (const oci::Backend& backend : set.read->backends) {
-    const auto verdict = set.verdicts.find(backend.name);
-    set.verdict_of.push_back(verdict == set.verdicts.end() ? nullptr : &verdict->second);
+    const int position = set.verdicts.Position(backend.name.value());
+    if (position == SetVerdicts::kNone) {
+      set.verdict_of.push_back(nullptr);
+      set.others.try_emplace(backend.name.value(), &backend);
+      continue;
+    }
+    set.verdict_of.push_back(&set.verdicts.all()[static_cast<size_t>(position)]);
+    const oci::Backend*& first = set.backend_of[static_cast<size_t>(position)];
+    if (first == nullptr) first = &backend;
+  }
+  if (set.others.empty()) return;
+  for (const Endpoint& endpoint : set.input->endpoints) {
+    if (!endpoint.pod.name.empty()) set.pod_ips.insert(endpoint.ip);
   }
 }
 
-}  // namespace
-
-namespace {
-
 bool HadServed(const Memory& memory, const SetDraft& set, const Endpoint& endpoint) {
-  const auto known = memory.known.find(set.Key(endpoint.backend));
-  return known != memory.known.end() && known->second.served &&
-         known->second.pod_uid == endpoint.uid;
+  const KnownBackend* known = memory.known.Find(set.input->name, endpoint.backend);
+  return known != nullptr && known->served && known->pod_uid == endpoint.uid;
+}
+
+// Pods of the set that are to be looked up, and when to look again for those that were
+// and are not known yet.
+void AskForPods(Draft& draft, const SetDraft& set) {
+  const SetInput& input = *set.input;
+  const Input& in = draft.in;
+  const bool has_entries = [&] {
+    const auto it = in.ledger.lower_bound({input.name, oci::BackendName()});
+    return it != in.ledger.end() && it->first.set == input.name;
+  }();
+  if ((set.ruled || has_entries) && set.read != nullptr) {
+    for (size_t i = 0; i < input.endpoints.size(); ++i) {
+      const Endpoint& endpoint = input.endpoints[i];
+      const int position = set.verdicts.PositionOfEndpoint(i);
+      const oci::Backend* backend =
+          position == SetVerdicts::kNone ? nullptr : set.backend_of[static_cast<size_t>(position)];
+      const bool had_served = backend == nullptr && HadServed(in.memory, set, endpoint);
+      if (WantsLookup(endpoint, backend, had_served) ||
+          (in.options.gates && MayWaitForGate(endpoint))) {
+        draft.plan.questions.pods.insert(endpoint.pod);
+      }
+    }
+  }
+  const std::vector<Verdict>& verdicts = set.verdicts.all();
+  const bool unresolved = std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) {
+    return verdict.want == Want::kKeep || verdict.endpoint->lookup.state == LookupState::kNoAnswer;
+  });
+  if (set.ruled && unresolved) draft.LookBy(in.now + in.options.lookup_retry);
 }
 
 }  // namespace
 
 void JudgeSets(Draft& draft) {
   const Input& in = draft.in;
+  draft.sets.reserve(in.sets.size());
   for (const SetInput& input : in.sets) {
     SetDraft set;
     set.input = &input;
-    set.ruled =
-        input.opted_in && input.publishes_terminating && !input.contested && !in.options.release;
+    set.ruled = IsRuled(in, input);
     if (in.read.has_value()) {
       const auto& sets = in.read->load_balancer->backend_sets;
       const auto read = sets.find(input.name);
       if (read != sets.end()) set.read = &read->second;
     }
-    set.verdicts = JudgeSet(input);
+    set.verdicts = SetVerdicts(input);
     IndexSet(set);
-    const bool has_entries = [&] {
-      const auto it = in.ledger.lower_bound({input.name, oci::BackendName()});
-      return it != in.ledger.end() && it->first.set == input.name;
-    }();
-    if ((set.ruled || has_entries) && set.read != nullptr) {
-      for (const Endpoint& endpoint : input.endpoints) {
-        if (WantsLookup(endpoint, set.backends.Find(endpoint.backend.value()),
-                        HadServed(in.memory, set, endpoint)) ||
-            (in.options.gates && MayWaitForGate(endpoint))) {
-          draft.plan.questions.pods.insert(endpoint.pod);
-        }
-      }
-    }
-    const bool unresolved =
-        std::any_of(set.verdicts.begin(), set.verdicts.end(), [&](const auto& item) {
-          return item.second.want == Want::kKeep ||
-                 item.second.endpoint->lookup.state == LookupState::kNoAnswer;
-        });
-    if (set.ruled && unresolved) draft.LookBy(in.now + in.options.lookup_retry);
+    AskForPods(draft, set);
     draft.sets.push_back(std::move(set));
   }
 }

@@ -62,7 +62,7 @@ std::vector<WorkloadPods> PodsOf(const Draft& draft) {
   const std::set<std::string> waiting = WaitForWrites(draft);
   std::vector<WorkloadPods> pods(draft.in.workloads.size());
   for (const SetDraft& set : draft.sets) {
-    for (const auto& [name, verdict] : set.verdicts) {
+    for (const Verdict& verdict : set.verdicts.all()) {
       const Endpoint& endpoint = *verdict.endpoint;
       if (endpoint.workload < 0) continue;
       WorkloadPods& workload = pods[static_cast<size_t>(endpoint.workload)];
@@ -85,7 +85,7 @@ std::map<int, std::vector<std::string>> ReadyPods(const Draft& draft) {
   }
   std::map<int, std::set<std::pair<absl::Time, std::string>>> sorted;
   for (const SetDraft& set : draft.sets) {
-    for (const auto& [name, verdict] : set.verdicts) {
+    for (const Verdict& verdict : set.verdicts.all()) {
       const auto found = ready.find(verdict.endpoint->uid);
       if (found == ready.end() || !found->second || verdict.endpoint->workload < 0) continue;
       const auto since = draft.in.memory.gate_since.find(found->first);

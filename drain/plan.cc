@@ -40,17 +40,16 @@ void TellAboutBackends(Draft& draft, const SetDraft& set) {
   for (size_t i = 0; i < set.verdict_of.size(); ++i) {
     const oci::Backend& backend = set.read->backends[i];
     const bool known = set.verdict_of[i] != nullptr;
-    const bool address = set.pod_ips.contains(backend.ip_address);
     const bool node_port = backend.port >= kFirstNodePort && backend.port <= kLastNodePort;
     all_nodes = all_nodes && node_port && !known;
-    if (!known && set.endpoint_names.contains(backend.name.value())) {
+    if (!known && set.verdicts.IsNamed(backend.name.value())) {
       Notice notice = About(NoticeKind::kEndpointWithoutPod, input);
       notice.key.backend = backend.name;
       draft.TellOnce(absl::StrCat(Once("podless", input), "|", backend.name.value()),
                      std::move(notice));
       continue;
     }
-    if (known || !address) continue;
+    if (known || !set.pod_ips.contains(backend.ip_address)) continue;
     Notice notice = About(NoticeKind::kPortMismatch, input);
     notice.key.backend = backend.name;
     draft.TellOnce(absl::StrCat(Once("port", input), "|", backend.name.value()), std::move(notice));
@@ -138,9 +137,9 @@ bool MayComeRoutable(const Draft& draft, const SetDraft& set) {
   if (!set.ruled || set.read == nullptr || set.pending_add.empty()) return false;
   if (!HoldsPods(draft, set)) return false;
   const auto may_come = [&](const oci::BackendName& name) {
-    const auto found = set.verdicts.find(name);
-    if (found == set.verdicts.end()) return false;
-    const Verdict& verdict = found->second;
+    const Verdict* found = set.verdicts.Find(name.value());
+    if (found == nullptr) return false;
+    const Verdict& verdict = *found;
     // A Pod that leaves without a deadline stays published for as long as it likes.
     const absl::Time until =
         std::min(verdict.deadline,
@@ -189,46 +188,51 @@ void AskForLook(Draft& draft) {
   draft.LookBy((failed ? in.now : std::max(in.read->at, in.now - interval)) + interval);
 }
 
+// What AllDecisions adds again: nothing changes for them.
+bool IsAtRest(const oci::Backend& backend, const Verdict* verdict) {
+  return verdict != nullptr && verdict->rule == Rule::kLive && !backend.drain;
+}
+
+void DecideBackend(Draft& draft, const SetDraft& set, size_t position, const Wanted* wanted) {
+  const oci::Backend& backend = set.read->backends[position];
+  const Verdict* verdict = set.verdict_of[position];
+  if (wanted == nullptr && IsAtRest(backend, verdict)) return;
+  Decision& decision = draft.plan.decisions.emplace_back();
+  decision.key = set.Key(backend.name);
+  decision.in_set = true;
+  decision.drained = decision.want_drained = backend.drain;
+  if (verdict != nullptr) {
+    decision.rule = verdict->rule;
+    decision.pod = verdict->endpoint->pod;
+    decision.pod_uid = verdict->endpoint->uid;
+    decision.deadline = verdict->deadline;
+  } else if (set.pod_ips.contains(backend.ip_address)) {
+    decision.rule = Rule::kPortMismatch;
+  } else if (IsOurs(draft, set, backend.name)) {
+    decision.rule = Rule::kWithdrawn;
+  }
+  if (wanted == nullptr) return;
+  decision.want_drained = wanted->drain;
+  decision.want_offline = wanted->offline && !backend.offline;
+  decision.hold = wanted->hold;
+  decision.until = wanted->until;
+}
+
 void Decide(Draft& draft, const SetDraft& set) {
-  draft.plan.decisions.reserve(draft.plan.decisions.size() + set.read->backends.size());
-  for (size_t i = 0; i < set.verdict_of.size(); ++i) {
-    const oci::Backend& backend = set.read->backends[i];
+  std::vector<const Wanted*> wanted(set.verdict_of.size());
+  for (const Wanted& item : set.wanted) {
+    wanted[static_cast<size_t>(item.backend - set.read->backends.data())] = &item;
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) DecideBackend(draft, set, i, wanted[i]);
+  for (const oci::BackendName& name : set.pending_add) {
     Decision decision;
-    decision.key = set.Key(backend.name);
-    decision.in_set = true;
-    decision.drained = decision.want_drained = backend.drain;
-    const Verdict* verdict = set.verdict_of[i];
-    if (verdict != nullptr) {
+    decision.key = set.Key(name);
+    if (const Verdict* verdict = set.verdicts.Find(name.value()); verdict != nullptr) {
       decision.rule = verdict->rule;
       decision.pod = verdict->endpoint->pod;
       decision.pod_uid = verdict->endpoint->uid;
       decision.deadline = verdict->deadline;
-    } else if (set.pod_ips.contains(backend.ip_address)) {
-      decision.rule = Rule::kPortMismatch;
-    } else if (IsOurs(draft, set, backend.name)) {
-      decision.rule = Rule::kWithdrawn;
-    }
-    draft.plan.decisions.push_back(std::move(decision));
-  }
-  const auto begin = draft.plan.decisions.end() - static_cast<long>(set.read->backends.size());
-  for (const Wanted& wanted : set.wanted) {
-    const long index = wanted.backend - set.read->backends.data();
-    Decision& decision = *(begin + index);
-    decision.want_drained = wanted.drain;
-    decision.want_offline = wanted.offline && !wanted.backend->offline;
-    decision.hold = wanted.hold;
-    decision.until = wanted.until;
-  }
-  for (const oci::BackendName& name : set.pending_add) {
-    Decision decision;
-    decision.key = set.Key(name);
-    const auto verdict = set.verdicts.find(name);
-    if (verdict != set.verdicts.end()) {
-      decision.rule = verdict->second.rule;
-      decision.pod = verdict->second.endpoint->pod;
-      decision.pod_uid = verdict->second.endpoint->uid;
-      decision.deadline = verdict->second.deadline;
-      decision.want_drained = verdict->second.want == Want::kDrained;
+      decision.want_drained = verdict->want == Want::kDrained;
     }
     draft.plan.decisions.push_back(std::move(decision));
   }
@@ -247,7 +251,7 @@ void ForgetFlips(Draft& draft) {
 }
 
 oci::BackendSet Applied(const Write& write) {
-  oci::BackendSet set = write.base;
+  oci::BackendSet set = *write.base;
   std::erase_if(set.backends, [&](const oci::Backend& backend) {
     return std::find(write.change.removals.begin(), write.change.removals.end(), backend.name) !=
            write.change.removals.end();
@@ -312,7 +316,7 @@ Memory Accepted(const Plan& plan, const oci::WorkRequestId& work_request, absl::
   if (write.whole_set) {
     own.sent = Applied(write);
   } else {
-    own.sent_backend = *FindBackend(write.base, write.change.flips.begin()->first);
+    own.sent_backend = *FindBackend(*write.base, write.change.flips.begin()->first);
   }
   memory.own_write = std::move(own);
   if (write.reason == WriteReason::kRestore) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/shared.h"
 #include "drain/input.h"
 #include "drain/memory.h"
 #include "kube/types.h"
@@ -74,7 +75,8 @@ enum class Hold {
 };
 
 // One line of the explanation: a backend of a set of an opted-in Service, or a
-// published address that the set does not hold.
+// published address that the set does not hold. A live Pod's backend that is routable,
+// and is to stay so, is no decision: AllDecisions (explain.h) has those too.
 struct Decision {
   BackendKey key;
   kube::ObjectKey pod;
@@ -105,7 +107,7 @@ struct Write {
   bool whole_set = false;  // UpdateBackendSet; else UpdateBackend of the one flip
   // What `change` is applied to: the set as read, or the foreign version that is
   // being restored.
-  oci::BackendSet base;
+  base::Shared<oci::BackendSet> base;
   oci::BackendSetChange change;
   std::vector<Flip> flips;  // those of `change`, and drains of its additions
   oci::Etag etag;

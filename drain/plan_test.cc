@@ -2,6 +2,7 @@
 // golden cases of testdata/drain.
 #include "drain/plan.h"
 
+#include <initializer_list>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -17,12 +18,18 @@ const oci::BackendSetName kFirst("bs_1");
 const oci::BackendSetName kSecond("bs_2");
 const oci::WorkRequestId kOurs("ours");
 
+oci::BackendSet SetOf(std::initializer_list<const char*> names) {
+  oci::BackendSet set;
+  for (const char* name : names) set.backends.emplace_back().name = oci::BackendName(name);
+  return set;
+}
+
 // One flip of the backend "a".
 Plan PlanFor(const oci::BackendSetName& set) {
   Plan plan;
   plan.write.emplace();
   plan.write->set = set;
-  plan.write->base.backends.emplace_back().name = oci::BackendName("a");
+  plan.write->base = SetOf({"a"});
   plan.write->change.flips[oci::BackendName("a")] = {};
   return plan;
 }
@@ -47,9 +54,7 @@ TEST(Accepted, RemembersWhatAWholeSetWriteWillMakeOfTheSet) {
   Write& write = *plan.write;
   write.whole_set = true;
   write.behind = {oci::WorkRequestId("foreign")};
-  for (const char* name : {"b", "c"}) {
-    write.base.backends.emplace_back().name = oci::BackendName(name);
-  }
+  write.base = SetOf({"a", "b", "c"});
   write.change.flips[oci::BackendName("a")] = {.drain = true, .offline = true};
   write.change.removals = {oci::BackendName("b")};
   write.change.additions.emplace_back().name = oci::BackendName("d");
@@ -61,7 +66,7 @@ TEST(Accepted, RemembersWhatAWholeSetWriteWillMakeOfTheSet) {
   const Memory memory = Accepted(plan, kOurs, kNow);
   ASSERT_TRUE(memory.own_write.has_value() && memory.own_write->sent.has_value());
   EXPECT_EQ(memory.own_write->work_request, kOurs);
-  const auto& sent = memory.own_write->sent->backends;
+  const auto& sent = (*memory.own_write->sent)->backends;
   ASSERT_EQ(sent.size(), 3u);
   EXPECT_TRUE(sent[0].drain && sent[0].offline);
   EXPECT_EQ(sent[1].name, oci::BackendName("c"));
