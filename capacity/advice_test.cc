@@ -108,5 +108,19 @@ TEST(ForecastMemo, MakesAForecastOnceAndForgetsWhenFull) {
   }
 }
 
+TEST(ForecastMemo, ForgetsWhatIsAskedForNoMore) {
+  ForecastMemo memo;
+  const kube::Workload workload = Deployment(3, kube::IntOrPercent::Count(1), 0, absl::Seconds(30));
+  const Rollout lasting = RolloutOf(workload, 3, Times());
+  const auto first = memo.Of({lasting});
+  memo.Of({RolloutOf(workload, 4, Times())});
+  memo.Age();
+  EXPECT_EQ(memo.size(), 2u) << "both were asked for";
+  EXPECT_EQ(memo.Of({lasting}), first);
+  memo.Age();
+  EXPECT_EQ(memo.size(), 1u);
+  EXPECT_EQ(memo.Of({lasting}), first);
+}
+
 }  // namespace
 }  // namespace capacity

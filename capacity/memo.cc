@@ -7,7 +7,10 @@ namespace capacity {
 std::shared_ptr<const Forecast> ForecastMemo::Of(absl::Span<const Rollout> rollouts) {
   std::vector<Rollout> key(rollouts.begin(), rollouts.end());
   const auto known = forecasts_.find(key);
-  if (known != forecasts_.end()) return known->second;
+  if (known != forecasts_.end()) {
+    known->second.asked = true;
+    return known->second.forecast;
+  }
   std::shared_ptr<const Forecast> forecast;
   if (rollouts.size() == 1) {
     forecast = std::make_shared<const Forecast>(Simulate(rollouts.front()));
@@ -19,8 +22,13 @@ std::shared_ptr<const Forecast> ForecastMemo::Of(absl::Span<const Rollout> rollo
     forecast = std::make_shared<const Forecast>(Together(pointers));
   }
   if (forecasts_.size() >= kMaxForecasts) forecasts_.clear();
-  forecasts_.emplace(std::move(key), forecast);
+  forecasts_.emplace(std::move(key), Known{forecast});
   return forecast;
+}
+
+void ForecastMemo::Age() {
+  absl::erase_if(forecasts_, [](const auto& item) { return !item.second.asked; });
+  for (auto& [rollouts, known] : forecasts_) known.asked = false;
 }
 
 }  // namespace capacity

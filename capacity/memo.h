@@ -24,10 +24,18 @@ class ForecastMemo {
   // rollout gives a forecast of nothing.
   std::shared_ptr<const Forecast> Of(absl::Span<const Rollout> rollouts);
 
+  // Forgets what was not asked for since the last call: what is measured of a rollout
+  // changes with each of its Pods, and makes another rollout of it.
+  void Age();
+
   size_t size() const { return forecasts_.size(); }
 
  private:
-  absl::flat_hash_map<std::vector<Rollout>, std::shared_ptr<const Forecast>> forecasts_;
+  struct Known {
+    std::shared_ptr<const Forecast> forecast;
+    bool asked = true;  // since the last Age
+  };
+  absl::flat_hash_map<std::vector<Rollout>, Known> forecasts_;
 };
 
 }  // namespace capacity

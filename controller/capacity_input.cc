@@ -245,6 +245,7 @@ void Forget(const Photograph& photograph, CapacityState& state) {
 CapacityFacts CollectCapacity(const CapacitySources& sources, const Photograph& photograph,
                               CapacityState& state) {
   Forget(photograph, state);
+  state.memo.Age();
   return FactCollector(sources, photograph, state).Run();
 }
 

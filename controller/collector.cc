@@ -1,14 +1,15 @@
 #include "controller/collector.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "annotations/annotations.h"
 #include "annotations/table.h"
 #include "controller/mapping.h"
@@ -82,6 +83,7 @@ class Collector::SetCollector {
     size_t endpoints = 0;
     for (const kube::EndpointSlice* slice : slices) endpoints += slice->endpoints.size();
     set.endpoints.reserve(endpoints);
+    seen_.reserve(endpoints);
     for (const kube::EndpointSlice* slice : slices) AddSlice(port, *slice, set);
     return set;
   }
@@ -105,20 +107,20 @@ class Collector::SetCollector {
         endpoint.pod = {port.service.ns, from.target_name};
         endpoint.uid = from.target_uid;
       }
-      if (!Fold(endpoint, set)) continue;
-      AddPod(set.endpoints.back());
+      if (Fold(std::move(endpoint), set)) AddPod(set.endpoints.back());
     }
   }
 
   // An endpoint that moves between slices is in both for a moment.
-  bool Fold(const drain::Endpoint& endpoint, drain::SetInput& set) {
-    const auto [it, inserted] =
-        seen_.try_emplace({endpoint.backend, endpoint.uid}, set.endpoints.size());
-    if (inserted) {
-      set.endpoints.push_back(endpoint);
+  bool Fold(drain::Endpoint endpoint, drain::SetInput& set) {
+    const auto found = seen_.find({endpoint.backend.value(), endpoint.uid});
+    if (found == seen_.end()) {
+      // There is room for all: what the keys point to stays where it is.
+      const drain::Endpoint& added = set.endpoints.emplace_back(std::move(endpoint));
+      seen_.try_emplace({added.backend.value(), added.uid}, set.endpoints.size() - 1);
       return true;
     }
-    drain::Endpoint& first = set.endpoints[it->second];
+    drain::Endpoint& first = set.endpoints[found->second];
     first.serving = first.serving || endpoint.serving;
     first.terminating = first.terminating || endpoint.terminating;
     return false;
@@ -126,9 +128,8 @@ class Collector::SetCollector {
 
   void AddPod(drain::Endpoint& endpoint) {
     if (endpoint.pod.name.empty()) return;
-    const std::optional<kube::PodMetadata> pod = store_.FindPod(endpoint.pod);
+    std::optional<kube::PodMetadata> pod = store_.FindPod(endpoint.pod);
     if (!pod.has_value()) return;
-    endpoint.cached_uid = pod->uid;
     endpoint.deletion_timestamp = pod->deletion_timestamp;
     endpoint.deletion_grace = pod->deletion_grace;
     endpoint.workload = WorkloadOf(*pod);
@@ -136,14 +137,17 @@ class Collector::SetCollector {
     if (known != state_.pods.end() && known->second.resource_version == pod->resource_version) {
       endpoint.lookup = known->second.lookup;
     }
+    endpoint.cached_uid = std::move(pod->uid);
   }
 
   // In drain::Input::workloads; -1: none that is known.
   int WorkloadOf(const kube::PodMetadata& pod) {
     if (!pod.controller.has_value()) return -1;
-    const auto [known, is_new] = workloads_.try_emplace(pod.controller->uid, -1);
-    if (is_new) known->second = FindWorkload(pod.key.ns, *pod.controller);
-    return known->second;
+    const auto known = workloads_.find(pod.controller->uid);
+    if (known != workloads_.end()) return known->second;
+    const int workload = FindWorkload(pod.key.ns, *pod.controller);
+    workloads_[pod.controller->uid] = workload;
+    return workload;
   }
 
   int FindWorkload(const std::string& ns, const kube::OwnerReference& controller) {
@@ -152,9 +156,11 @@ class Collector::SetCollector {
       if (!replica_set.has_value() || !replica_set->controller.has_value()) return -1;
       const kube::OwnerReference& owner = *replica_set->controller;
       // Of all its ReplicaSets one.
-      const auto [known, is_new] = workloads_.try_emplace(owner.uid, -1);
-      if (is_new) known->second = AddWorkload(ns, owner);
-      return known->second;
+      const auto known = workloads_.find(owner.uid);
+      if (known != workloads_.end()) return known->second;
+      const int workload = AddWorkload(ns, owner);
+      workloads_[owner.uid] = workload;
+      return workload;
     }
     return AddWorkload(ns, controller);
   }
@@ -174,9 +180,9 @@ class Collector::SetCollector {
   const LbState& state_;
   drain::Input& input_;
   // Endpoints of the set that is being collected, by address and UID.
-  std::map<std::pair<oci::BackendName, std::string>, size_t> seen_;
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, size_t> seen_;
   // By the UID of a workload or ReplicaSet.
-  std::map<std::string, int> workloads_;
+  absl::flat_hash_map<std::string, int> workloads_;
 };
 
 Collector::Collector(const kube::ClusterStore& store, const Settings& settings)

@@ -46,6 +46,7 @@ bool IsPassing(const absl::Status& status) {
 }
 
 void PrunePods(const drain::Input& input, LbState& state) {
+  if (state.pods.empty()) return;
   std::set<std::string> needed;
   for (const drain::SetInput& set : input.sets) {
     for (const drain::Endpoint& endpoint : set.endpoints) needed.insert(endpoint.cached_uid);

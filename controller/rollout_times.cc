@@ -31,7 +31,8 @@ void RolloutTimes::ObserveEndpoint(const drain::Input& input, const drain::Endpo
   const auto [it, is_new] = pods_.try_emplace(endpoint.uid);
   PodTimes& pod = it->second;
   pod.seen = true;
-  pod.workload = input.workloads[endpoint.workload].reference.uid;
+  const std::string& workload = input.workloads[endpoint.workload].reference.uid;
+  if (pod.workload != workload) pod.workload = workload;
   // What the first pass finds began at a moment that nobody saw.
   if (is_new && begun_ && !endpoint.serving) pod.first_seen = input.now;
   if (endpoint.serving && pod.first_seen != absl::InfinitePast()) {
@@ -51,14 +52,19 @@ void RolloutTimes::Observe(const drain::Input& input, const std::set<std::string
     for (const drain::Endpoint& endpoint : set.endpoints) ObserveEndpoint(input, endpoint);
   }
   begun_ = true;
-  std::erase_if(pods_, [&](const auto& item) {
-    const PodTimes& pod = item.second;
-    if (pod.seen) return false;
-    if (pod.deleted_at != absl::InfiniteFuture() && withdrawn.count(item.first) == 0) {
-      Add(samples_[pod.workload].termination, input.now - pod.deleted_at);
+  std::vector<std::string> gone;
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.seen) gone.push_back(uid);
+  }
+  // Which samples are kept is to be the same in every run.
+  std::sort(gone.begin(), gone.end());
+  for (const std::string& uid : gone) {
+    const auto pod = pods_.find(uid);
+    if (pod->second.deleted_at != absl::InfiniteFuture() && withdrawn.count(uid) == 0) {
+      Add(samples_[pod->second.workload].termination, input.now - pod->second.deleted_at);
     }
-    return true;
-  });
+    pods_.erase(pod);
+  }
 }
 
 capacity::Times RolloutTimes::Of(const std::string& workload_uid,

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "capacity/rollout.h"
 #include "drain/input.h"
@@ -41,7 +42,7 @@ class RolloutTimes {
 
   void ObserveEndpoint(const drain::Input& input, const drain::Endpoint& endpoint);
 
-  std::map<std::string, PodTimes> pods_;  // by UID
+  absl::flat_hash_map<std::string, PodTimes> pods_;  // by UID
   std::map<std::string, Samples> samples_;
   bool begun_ = false;
 };
