@@ -78,7 +78,8 @@ WriteReason ReasonOfFlips(const SetDraft& set) {
   return fresh ? WriteReason::kDrain : WriteReason::kReassert;
 }
 
-// The latest start that still has the earliest of the due drains in time.
+// The latest start that still has the earliest of the due drains in time, whatever its
+// write has to wait for. One that is about to be late goes before all else.
 absl::Time StartBy(const Draft& draft, const SetDraft& set) {
   absl::Time end = absl::InfiniteFuture();
   for (const Wanted& wanted : set.wanted) {
@@ -87,19 +88,24 @@ absl::Time StartBy(const Draft& draft, const SetDraft& set) {
     const bool open = wanted.end == absl::InfiniteFuture();
     end = std::min(end, open ? absl::InfinitePast() : wanted.end);
   }
-  return end - WorkRequestP99(draft.plan.memory);
+  const Memory& memory = draft.plan.memory;
+  if (end - WorkRequestP99(memory) <= draft.in.now) return absl::InfinitePast();
+  return end - LongestWrite(memory);
 }
 
 // When NIC, with a tick of 10 s and nobody in its way, would have written what is
-// pending.
+// pending. What a neighbour only has to lose can wait as long as without carrying.
 absl::Time ForeignTurn(const Draft& draft, const SetDraft& set) {
-  absl::Time first = absl::InfiniteFuture();
-  for (const auto* names : {&set.pending_add, &set.pending_removal}) {
-    for (const oci::BackendName& name : *names) {
-      first = std::min(first, draft.plan.memory.pending_since.at(set.Key(name)));
+  const auto first = [&](const std::set<oci::BackendName>& names) {
+    absl::Time time = absl::InfiniteFuture();
+    for (const oci::BackendName& name : names) {
+      time = std::min(time, draft.plan.memory.pending_since.at(set.Key(name)));
     }
-  }
-  return first + absl::Seconds(10);
+    return time;
+  };
+  const absl::Duration tick = absl::Seconds(10);
+  const absl::Duration patience = set.ruled ? tick : draft.in.options.shut_out;
+  return std::min(first(set.pending_add) + tick, first(set.pending_removal) + patience);
 }
 
 bool Unanswered(const Draft& draft, const SetDraft& set) {
@@ -213,12 +219,18 @@ void ChooseWrite(Draft& draft) {
     return;
   }
   bool chosen = false;
+  absl::Time neighbour = absl::InfiniteFuture();  // when one that goes first is due
   for (const Candidate& candidate : Candidates(draft)) {
     if (candidate.due > draft.in.now) {
+      if (candidate.reason == WriteReason::kNeighbour) {
+        neighbour = std::min(neighbour, candidate.due);
+      }
       HoldAll(*candidate.set, candidate.hold, candidate.due);
       draft.LookBy(candidate.due);
     } else if (chosen) {
       HoldAll(*candidate.set, Hold::kOtherSetFirst, absl::InfiniteFuture());
+    } else if (candidate.reason == WriteReason::kDrain && candidate.start_by > neighbour) {
+      HoldAll(*candidate.set, Hold::kOtherSetFirst, neighbour);
     } else {
       chosen = TryWrite(draft, candidate);
     }

@@ -52,13 +52,11 @@ bool NeighboursWait(const Draft& draft) {
                      [](const SetDraft& set) { return !set.input->opted_in && set.pending(); });
 }
 
-namespace {
-
-// For the sake of others a drain waits less long than it could: NIC gets in, its
-// write is then ahead of ours in the queue, and replacements wait with the drain.
 absl::Duration LongestWrite(const Memory& memory) {
   return std::max(WorkRequestP99(memory) * 1.5, absl::Seconds(30));
 }
+
+namespace {
 
 struct Flips {
   Span span;
@@ -99,10 +97,26 @@ Due FlipsDue(const Draft& draft, const SetDraft& set) {
   return Postponed(draft, set, due, flips.Latest(LongestWrite(draft.plan.memory)));
 }
 
+namespace {
+
+// When a neighbour that is carried goes out before the drains that are due, whose write
+// would shut NIC out. A rollout makes Pods as it ends others: their addresses come a
+// little later, and another write for them would cost a work request.
+absl::Time AheadOfDrains(const Draft& draft, const SetDraft& set) {
+  absl::Time first = absl::InfiniteFuture();
+  if (set.ruled || set.pending_add.empty()) return first;
+  for (const SetDraft& other : draft.sets) first = std::min(first, FlipsDue(draft, other).at);
+  return first + draft.in.options.coalesce_at_most;
+}
+
+}  // namespace
+
 Due PendingDue(const Draft& draft, const SetDraft& set) {
   const Memory& memory = draft.plan.memory;
   const bool shut_out = draft.in.now < memory.last_write + draft.in.options.shut_out;
-  if (!shut_out && !set.in_force && !set.gate_waits) return {};
+  if (!shut_out && !set.in_force && !set.gate_waits) {
+    return {AheadOfDrains(draft, set), Hold::kCoalescing};
+  }
   Span span;
   const auto add = [&](const std::set<oci::BackendName>& names) {
     for (const oci::BackendName& name : names) {

@@ -26,6 +26,11 @@ Due FlipsDue(const Draft& draft, const SetDraft& set);
 // drains are in force, which NIC's own write of that membership would clear.
 Due PendingDue(const Draft& draft, const SetDraft& set);
 
+// For the sake of others a drain waits less long than it could: NIC gets in, its
+// write is then ahead of ours in the queue, and replacements wait with the drain. So
+// long before its process ends it goes out in any case.
+absl::Duration LongestWrite(const Memory& memory);
+
 // Sets of Services that did not opt in and for which NIC has work to do.
 bool NeighboursWait(const Draft& draft);
 
