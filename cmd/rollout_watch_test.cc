@@ -42,9 +42,18 @@ kube::EndpointSlice Slice(const std::string& name, std::vector<kube::Endpoint> e
 }
 
 kube::PodMetadata Pod(const std::string& name, bool deleted) {
-  kube::PodMetadata pod{.key = {"shop", name}, .uid = absl::StrCat("uid-", name)};
+  kube::PodMetadata pod;
+  pod.key = {"shop", name};
+  pod.uid = absl::StrCat("uid-", name);
   if (deleted) pod.deletion_timestamp = At(30);
   return pod;
+}
+
+kube::PodDetails Details(const std::string& name) {
+  kube::PodDetails details;
+  details.key = {"shop", name};
+  details.uid = absl::StrCat("uid-", name);
+  return details;
 }
 
 class Marks : public testing::Test {
@@ -76,7 +85,7 @@ TEST_F(Marks, TellTheLifeOfAPodInItsOrder) {
   EXPECT_FALSE(marks_.OnPod(Pod("a", false), At(1)));
   marks_.OnSlice(Slice("web-1", {EndpointOf("a")}), At(2));
   EXPECT_TRUE(marks_.OnPod(Pod("a", true), At(5))) << "it may be drained";
-  kube::PodDetails details{.key = {"shop", "a"}, .uid = "uid-a"};
+  kube::PodDetails details = Details("a");
   marks_.OnDetails(details, At(6));
   details.true_conditions = {std::string(annotations::kDrainedCondition)};
   marks_.OnDetails(details, At(7));
@@ -114,9 +123,8 @@ TEST_F(Marks, KnowAPodOfASuccessorWithItsName) {
   kube::PodMetadata next = Pod("a", true);
   next.uid = "uid-of-another";
   EXPECT_FALSE(marks_.OnPod(next, At(2))) << "no endpoint yet";
-  const kube::PodDetails old{.key = {"shop", "a"},
-                             .uid = "uid-a",
-                             .true_conditions = {std::string(annotations::kDrainedCondition)}};
+  kube::PodDetails old = Details("a");
+  old.true_conditions = {std::string(annotations::kDrainedCondition)};
   marks_.OnDetails(old, At(3));
   EXPECT_THAT(Told(), ElementsAre("1 deleted a"));
 }
