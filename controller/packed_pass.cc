@@ -207,7 +207,10 @@ PackedPass::PackedPass(Preview pass) {
   packed_ = packer.Take();
   rest_.input.now = pass.input.now;
   rest_.input.load_balancer = std::move(pass.input.load_balancer);
+  // What AllDecisions goes by.
   rest_.input.paused = pass.input.paused;
+  rest_.input.options = pass.input.options;
+  rest_.plan.questions = std::move(pass.plan.questions);
   rest_.input.read = std::move(pass.input.read);
   for (drain::SetInput& set : pass.input.sets) {
     std::vector<drain::Endpoint>().swap(set.endpoints);

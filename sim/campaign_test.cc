@@ -42,6 +42,11 @@ TEST_P(CampaignTest, EveryPromiseHolds) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, CampaignTest, testing::Range(0, kParts));
 
+// Between two passes: nothing caught it there.
+TEST(Campaign, AProcessCanEndAtTheOpeningOfAWatch) {
+  EXPECT_FALSE(RunScenario(MakeScenario(218668), false).breach.has_value());
+}
+
 TEST(Campaign, TheSameSeedIsTheSameRun) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     const Scenario scenario = MakeScenario(seed);

@@ -182,23 +182,27 @@ void VirtualWorld::StepController() {
     }
     in_pass_ = false;
     if (!passed) return;
-    StepOthers();
+    StepBetweenPasses();
+  }
+}
+
+absl::Time VirtualWorld::StepBetweenPasses() {
+  try {
+    return StepOthers();
+  } catch (const ProcessEnds&) {
+    process_.reset();
+    starts_ = clock_.Now() + options_.downtime;
+    return absl::InfiniteFuture();
   }
 }
 
 absl::Time VirtualWorld::Step() {
   if (clock_.Now() >= starts_) RestartController();
-  absl::Time next = absl::InfiniteFuture();
-  try {
-    next = StepOthers();
-  } catch (const ProcessEnds&) {
-    process_.reset();
-    starts_ = clock_.Now() + options_.downtime;
-  }
+  absl::Time next = StepBetweenPasses();
   const absl::Time before = clock_.Now();
   StepController();
   // A pass takes time when its calls do.
-  if (clock_.Now() != before || process_ == nullptr) next = StepOthers();
+  if (clock_.Now() != before || process_ == nullptr) next = StepBetweenPasses();
   if (process_ != nullptr) next = std::min(next, process_->NextDue());
   return std::min(next, starts_);
 }

@@ -112,6 +112,8 @@ class VirtualWorld {
   absl::Time Step();
   // The same without a pass of the controller.
   absl::Time StepOthers();
+  // The same, where the process may end at the opening of a watch.
+  absl::Time StepBetweenPasses();
   void StepController();
   // The rest of the world goes on while a call of the controller takes its time.
   void LiveUntil(absl::Time wake);
