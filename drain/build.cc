@@ -122,7 +122,6 @@ void LeaveOutWhatLeft(const Draft& draft, const SetDraft& set, Write& write) {
     if (set.FindBackend(name) != nullptr || set.verdicts.IsNamed(name)) continue;
     if (!IsOurs(draft, set, backend.name)) continue;
     if (std::find(removals.begin(), removals.end(), backend.name) != removals.end()) continue;
-    write.change.flips.erase(backend.name);
     removals.push_back(backend.name);
   }
 }

@@ -44,11 +44,8 @@ std::string ExplainDecision(const Decision& decision, absl::Time now) {
 Decision AtRest(const BackendKey& key, const Verdict& verdict) {
   Decision decision;
   decision.key = key;
-  decision.pod = verdict.endpoint->pod;
-  decision.pod_uid = verdict.endpoint->uid;
-  decision.rule = verdict.rule;
   decision.in_set = true;
-  decision.deadline = verdict.deadline;
+  NoteVerdict(verdict, decision);
   return decision;
 }
 

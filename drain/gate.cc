@@ -28,9 +28,7 @@ class SetGates {
       if (verdict.want != Want::kUndrained || !WaitsForGate(*verdict.endpoint)) continue;
       waiting.push_back(&verdict);
     }
-    std::sort(waiting.begin(), waiting.end(), [](const Verdict* a, const Verdict* b) {
-      return a->endpoint->backend < b->endpoint->backend;
-    });
+    SortByName(waiting);
     for (const Verdict* verdict : waiting) {
       const oci::BackendName& name = verdict->endpoint->backend;
       const GateProgress progress = ProgressOf(name, *verdict);

@@ -118,10 +118,21 @@ std::vector<const Verdict*> SetVerdicts::Sorted() const {
   std::vector<const Verdict*> sorted;
   sorted.reserve(all_.size());
   for (const Verdict& verdict : all_) sorted.push_back(&verdict);
-  std::sort(sorted.begin(), sorted.end(), [](const Verdict* a, const Verdict* b) {
+  SortByName(sorted);
+  return sorted;
+}
+
+void SortByName(std::vector<const Verdict*>& verdicts) {
+  std::sort(verdicts.begin(), verdicts.end(), [](const Verdict* a, const Verdict* b) {
     return a->endpoint->backend < b->endpoint->backend;
   });
-  return sorted;
+}
+
+void NoteVerdict(const Verdict& verdict, Decision& decision) {
+  decision.rule = verdict.rule;
+  decision.pod = verdict.endpoint->pod;
+  decision.pod_uid = verdict.endpoint->uid;
+  decision.deadline = verdict.deadline;
 }
 
 bool WantsLookup(const Endpoint& endpoint, const oci::Backend* backend, bool had_served) {

@@ -69,6 +69,12 @@ class SetVerdicts {
   absl::flat_hash_map<absl::string_view, int> position_;
 };
 
+// By the names of their addresses.
+void SortByName(std::vector<const Verdict*>& verdicts);
+
+// What the verdict says of the decision's Pod.
+void NoteVerdict(const Verdict& verdict, Decision& decision);
+
 // Whether a live GET of the endpoint's Pod would change what happens to its
 // backend as read (null: the set does not hold it): the Pod is not cached under this UID,
 // or it does not serve and metadata cannot say whether it is leaving. Of a Pod that the

@@ -71,9 +71,6 @@ void FindPending(Draft& draft, SetDraft& set) {
   if (!set.input->has_membership || set.input->target_port <= 0) return;
   std::vector<bool> published(set.verdicts.all().size());  // by the position of the verdict
   absl::flat_hash_set<std::string> expected;               // under another port than published
-  const auto expect = [&](const std::string& name) {
-    if (set.FindBackend(name) == nullptr) set.pending_add.insert(oci::BackendName(name));
-  };
   for (size_t i = 0; i < set.input->endpoints.size(); ++i) {
     const Endpoint& endpoint = set.input->endpoints[i];
     if (!Published(*set.input, endpoint)) continue;
@@ -85,7 +82,9 @@ void FindPending(Draft& draft, SetDraft& set) {
       set.pending_add.insert(endpoint.backend);
     }
   }
-  for (const std::string& name : expected) expect(name);
+  for (const std::string& name : expected) {
+    if (set.FindBackend(name) == nullptr) set.pending_add.insert(oci::BackendName(name));
+  }
   for (size_t i = 0; i < set.verdict_of.size(); ++i) {
     const oci::Backend& backend = set.read->backends[i];
     const Verdict* verdict = set.verdict_of[i];

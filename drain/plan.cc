@@ -202,10 +202,7 @@ void DecideBackend(Draft& draft, const SetDraft& set, size_t position, const Wan
   decision.in_set = true;
   decision.drained = decision.want_drained = backend.drain;
   if (verdict != nullptr) {
-    decision.rule = verdict->rule;
-    decision.pod = verdict->endpoint->pod;
-    decision.pod_uid = verdict->endpoint->uid;
-    decision.deadline = verdict->deadline;
+    NoteVerdict(*verdict, decision);
   } else if (set.pod_ips.contains(backend.ip_address)) {
     decision.rule = Rule::kPortMismatch;
   } else if (IsOurs(draft, set, backend.name)) {
@@ -228,10 +225,7 @@ void Decide(Draft& draft, const SetDraft& set) {
     Decision decision;
     decision.key = set.Key(name);
     if (const Verdict* verdict = set.verdicts.Find(name.value()); verdict != nullptr) {
-      decision.rule = verdict->rule;
-      decision.pod = verdict->endpoint->pod;
-      decision.pod_uid = verdict->endpoint->uid;
-      decision.deadline = verdict->deadline;
+      NoteVerdict(*verdict, decision);
       decision.want_drained = verdict->want == Want::kDrained;
     }
     draft.plan.decisions.push_back(std::move(decision));

@@ -12,11 +12,14 @@ namespace {
 // What was published so long ago may still be carried: the plan's view is older
 // than the write's end.
 constexpr absl::Duration kPublishedLately = absl::Minutes(3);
-constexpr absl::string_view kRestoreRequest = "oci-drain-restore-";
 // A change of the annotation is known after so long.
 constexpr absl::Duration kKnown = absl::Seconds(3);
 
 bool IsOurs(const WriteRecord& write) { return write.client == VirtualWorld::kController; }
+
+bool IsRestoration(const WriteRecord& write) {
+  return absl::StartsWith(write.request_id, "oci-drain-restore-");
+}
 
 const TrueService* ServiceOf(const WriteRecord& write, const Truth& truth) {
   const int index = truth.ServiceOfSet(write.backend_set);
@@ -31,8 +34,7 @@ void UntouchedOracle::OnFinished(const WriteRecord& write, const Truth& truth) {
     behind_.insert(write.backend_set);
     return;
   }
-  const bool restores = absl::StartsWith(write.request_id, kRestoreRequest);
-  if (behind_.count(write.backend_set) == 0 || !restores) Check(write, truth);
+  if (behind_.count(write.backend_set) == 0 || !IsRestoration(write)) Check(write, truth);
   // One that failed has restored nothing: the next may.
   if (write.state == WorkState::kSucceeded) behind_.erase(write.backend_set);
 }
@@ -73,10 +75,10 @@ void OptInOracle::OnFinished(const WriteRecord& write, const Truth& truth) {
     return Fail(absl::StrCat("we drained ", write.effect.drained.front(), " without opt-in"));
   }
   // A restoration may put back what we took out before.
-  const bool restores = absl::StartsWith(write.request_id, kRestoreRequest);
   const bool carries = !write.effect.added.empty() || !write.effect.removed.empty();
-  if (!restores && carries && !truth.scenario().carry_all)
+  if (carries && !IsRestoration(write) && !truth.scenario().carry_all) {
     Fail("we wrote membership without carry: all");
+  }
 }
 
 void OperatorOracle::OnFinished(const WriteRecord& write, const Truth& truth) {
